@@ -1,0 +1,4 @@
+std = 'lua51'
+globals = {}
+read_globals = { 'redis', 'KEYS', 'ARGV' }
+max_line_length = 120

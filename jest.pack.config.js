@@ -1,0 +1,10 @@
+import base from './jest.config.js';
+
+/** The packed package in applications of its users. Needs a build. */
+export default {
+  ...base,
+  displayName: 'pack',
+  testMatch: ['<rootDir>/test/pack/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/'],
+  testTimeout: 240_000,
+};

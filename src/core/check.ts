@@ -1,0 +1,66 @@
+/** A rule resolved for one request: which counter to charge, and how far. */
+export interface Check {
+  /** Full text under which the store counts. Two checks with one key share a counter. */
+  readonly key: string;
+  /** The rule's name, as headers and results show it. */
+  readonly name: string;
+  /** Length of the window in milliseconds, a whole number ≥ 1. */
+  readonly windowMs: number;
+  /** Units that may pass in a window, a whole number ≥ 0; `Infinity` only counts. */
+  readonly limit: number;
+  /** Units this visit consumes, a whole number ≥ 0; 0 looks without charging. */
+  readonly cost: number;
+  /** Whether this check is charged even when the request is denied. */
+  readonly countDenied: boolean;
+}
+
+/**
+ * The answer to one check.
+ *
+ * The numbers by one example, limit 10 in 60 s, 6 used, 20 s after the window opened:
+ * `used` 6, `remaining` 4, `resetAfterMs` 40000.
+ */
+export interface CheckResult {
+  /** The rule's name. */
+  readonly name: string;
+  /** Whether this check lets the visit pass. The request passes when all of them do. */
+  readonly allowed: boolean;
+  /** Units that may pass in a window; `Infinity` where the check only counts. */
+  readonly limit: number;
+  /** Length of the window in milliseconds. */
+  readonly windowMs: number;
+  /** Units this visit asked for. */
+  readonly cost: number;
+  /** Units charged in the open window after this visit. An allowed visit is among them, a denied one only with `countDenied`. */
+  readonly used: number;
+  /** `limit - used`, never below 0. */
+  readonly remaining: number;
+  /** Milliseconds until the counter is gone and the window fresh; 0 where no window is open. */
+  readonly resetAfterMs: number;
+  /**
+   * Milliseconds until this visit would pass; 0 when it is allowed, at least 1 and at most the window when it is denied.
+   * A visit that costs more than the limit never passes: it reads as long as any other denied one.
+   */
+  readonly retryAfterMs: number;
+}
+
+/** Builds the answer from what a store knows of a counter. */
+export function toResult(check: Check, allowed: boolean, used: number, resetAfterMs: number): CheckResult {
+  const { name, limit, windowMs, cost } = check;
+  return {
+    name,
+    allowed,
+    limit,
+    windowMs,
+    cost,
+    used,
+    remaining: used < limit ? limit - used : 0,
+    resetAfterMs,
+    retryAfterMs: allowed ? 0 : retryAfter(resetAfterMs, windowMs),
+  };
+}
+
+/** A counter still denies in the last millisecond of its window, so a visit passes one millisecond after it. */
+function retryAfter(resetAfterMs: number, windowMs: number): number {
+  return resetAfterMs === 0 ? windowMs : Math.min(resetAfterMs + 1, windowMs);
+}

@@ -1,0 +1,101 @@
+import { show } from './errors.js';
+
+/** What a value must look like, as a test and in words. */
+export interface Form<T> {
+  readonly fits: (value: unknown) => value is T;
+  readonly words: string;
+}
+
+/** A number that may be a limit or a cost: whole, not negative, exact. */
+export const COUNT: Form<number> = {
+  fits: (value): value is number => Number.isSafeInteger(value) && (value as number) >= 0,
+  words: 'a whole number from 0 to 2^53 - 1',
+};
+
+export const BOOLEAN: Form<boolean> = {
+  fits: (value) => typeof value === 'boolean',
+  words: 'true or false',
+};
+
+/** A function; its parameters and its answer cannot be seen and are taken on trust. */
+export function aFunction<F extends (...args: never[]) => unknown>(): Form<F> {
+  return { fits: (value): value is F => typeof value === 'function', words: 'a function' };
+}
+
+export function oneOf<const T extends string>(...choices: readonly T[]): Form<T> {
+  return {
+    fits: (value): value is T => choices.includes(value as T),
+    words: `one of ${choices.map((choice) => `'${choice}'`).join(', ')}`,
+  };
+}
+
+export function either<A, B>(a: Form<A>, b: Form<B>): Form<A | B> {
+  return {
+    fits: (value): value is A | B => a.fits(value) || b.fits(value),
+    words: `${a.words}, or ${b.words}`,
+  };
+}
+
+export function wholeNumber(least: number, most: number): Form<number> {
+  return {
+    fits: (value): value is number =>
+      Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most,
+    words: `a whole number from ${least} to ${most}`,
+  };
+}
+
+export function matching(pattern: RegExp, words: string): Form<string> {
+  return { fits: (value): value is string => typeof value === 'string' && pattern.test(value), words };
+}
+
+/** Reads the properties of something a user wrote; what does not fit is an error that names place, property and form. */
+export class Properties {
+  constructor(
+    /** Where the user wrote it. */
+    private readonly place: string,
+    private readonly toError: (message: string, cause?: unknown) => Error,
+  ) {}
+
+  required<T>(property: string, value: unknown, form: Form<T>): T {
+    if (form.fits(value)) return value;
+    throw this.invalid(
+      property,
+      value === undefined ? `is missing: ${form.words}` : `${show(value)} is not ${form.words}`,
+    );
+  }
+
+  /** `undefined` is as good as not given. */
+  optional<T>(property: string, value: unknown, form: Form<T>): T | undefined {
+    return value === undefined ? undefined : this.required(property, value, form);
+  }
+
+  /** Refuses what is no object, and properties nobody would read. `hints` knows the words of other libraries. */
+  object(
+    value: unknown,
+    known: readonly string[],
+    hints: Readonly<Record<string, string>> = {},
+  ): Readonly<Record<string, unknown>> {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw this.toError(`${this.place}: ${show(value)} is not an object of ${known.join(', ')}`);
+    }
+    for (const property of Object.keys(value)) {
+      if (known.includes(property)) continue;
+      const hint = Object.hasOwn(hints, property) ? `; did you mean ${String(hints[property])}?` : '';
+      throw this.invalid(property, `is not known here${hint} (known: ${known.join(', ')})`);
+    }
+    return value as Readonly<Record<string, unknown>>;
+  }
+
+  /** Runs a parser; its complaint becomes this place's error. */
+  parsed<T>(property: string, parse: () => T): T {
+    try {
+      return parse();
+    } catch (error) {
+      throw this.invalid(property, error instanceof Error ? error.message : String(error), error);
+    }
+  }
+
+  invalid(property: string, problem: string, cause?: unknown): Error {
+    return this.toError(`${this.place}: ${property}: ${problem}`, cause);
+  }
+}

@@ -1,0 +1,44 @@
+import type { CheckResult } from './check.js';
+
+/**
+ * Who answered: `store` — the counters; `none` — nobody was asked, since no check applied.
+ */
+export type VerdictSource = 'store' | 'none';
+
+/** The answer for a whole request. */
+export interface Verdict {
+  /** Whether every check lets the visit pass. */
+  readonly allowed: boolean;
+  /** An answer for each check, in the order of the checks. */
+  readonly results: readonly CheckResult[];
+  /**
+   * The result that speaks for the request where there is room for one: of the denying ones the longest wait,
+   * else the least remaining. `undefined` only when there are no results.
+   */
+  readonly tightest: CheckResult | undefined;
+  /** Who answered. */
+  readonly source: VerdictSource;
+}
+
+/** The answer where no check applies. */
+export const UNLIMITED: Verdict = Object.freeze({
+  allowed: true,
+  results: Object.freeze([]),
+  tightest: undefined,
+  source: 'none',
+});
+
+/** Folds the answers to a request's checks into the answer to the request. */
+export function toVerdict(results: readonly CheckResult[]): Verdict {
+  let tightest: CheckResult | undefined;
+  for (const result of results) {
+    if (tightest === undefined || isTighter(result, tightest)) tightest = result;
+  }
+  return { allowed: tightest?.allowed ?? true, results, tightest, source: 'store' };
+}
+
+function isTighter(a: CheckResult, b: CheckResult): boolean {
+  if (a.allowed !== b.allowed) return b.allowed;
+  if (!a.allowed) return a.retryAfterMs > b.retryAfterMs;
+  return a.remaining < b.remaining || (a.remaining === b.remaining && a.resetAfterMs > b.resetAfterMs);
+}

@@ -1,0 +1,111 @@
+import {
+  BadRequestException,
+  type CanActivate,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  InternalServerErrorException,
+  Logger,
+  ServiceUnavailableException,
+} from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { FreqLimitError, showError } from './core/errors.js';
+import { isPromise, type MaybePromise, then } from './core/maybe-promise.js';
+import { toVerdict, type Verdict } from './core/verdict.js';
+import { FreqLimitExceededException } from './freq-limit.exception.js';
+import { FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
+import type { ResolvedOptions } from './freq-limit.options.js';
+import { FreqLimitPlans } from './freq-limit.plans.js';
+import { headersFor } from './http/headers.js';
+import { HttpVisit } from './http/http-visit.js';
+import type { Plan } from './rules/plan.js';
+import { type MissingKey, resolve } from './rules/resolve.js';
+import type { Check } from './core/check.js';
+import type { Store } from './store/store.js';
+
+// The guard may be reached several times for one invocation of a handler: globally, on the class, on the method, by a
+// subclass. Nest makes one context for all of them.
+const DECIDED: unique symbol = Symbol.for('nestjs-freq-limit:decided') as never;
+
+/**
+ * Stands before a handler: asks the store, once, for all the rules that apply, sets the headers, and lets the visit
+ * pass or throws `FreqLimitExceededException`.
+ */
+@Injectable()
+export class FreqLimitGuard implements CanActivate {
+  private readonly logger = new Logger('FreqLimit');
+
+  constructor(
+    @Inject(FreqLimitPlans) private readonly plans: FreqLimitPlans,
+    @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
+    @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+    @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
+  ) {}
+
+  canActivate(context: ExecutionContext & { [DECIDED]?: true }): boolean | Promise<boolean> {
+    if (context[DECIDED]) return true;
+    context[DECIDED] = true;
+    try {
+      const plan = this.plans.of(context.getClass(), context.getHandler());
+      if (plan === undefined) return true;
+      const passes = this.decide(plan, context);
+      return isPromise(passes) ? Promise.resolve(passes).catch((error: unknown) => this.fail(error)) : passes;
+    } catch (error) {
+      return this.fail(error);
+    }
+  }
+
+  private decide(plan: Plan, context: ExecutionContext): MaybePromise<boolean> {
+    return then(this.isSkipped(context), (skipped) => {
+      if (skipped) return true;
+      const visit = HttpVisit.of(context, this.options.ipv6Subnet);
+      return then(resolve(plan, visit, context), (checks) => this.ask(checks, context));
+    });
+  }
+
+  private isSkipped(context: ExecutionContext): MaybePromise<boolean> {
+    return this.options.skipIf === undefined
+      ? false
+      : then(this.options.skipIf(context), (skipped) => skipped === true);
+  }
+
+  private ask(checks: Check[] | MissingKey, context: ExecutionContext): MaybePromise<boolean> {
+    if (!Array.isArray(checks)) throw missingKey(checks);
+    if (checks.length === 0) return true;
+    return then(this.store.consume(checks), (results) => this.answer(toVerdict(results), context));
+  }
+
+  private answer(verdict: Verdict, context: ExecutionContext): boolean {
+    this.setHeaders(verdict, context);
+    if (!verdict.allowed) throw new FreqLimitExceededException(verdict);
+    return true;
+  }
+
+  private setHeaders(verdict: Verdict, context: ExecutionContext): void {
+    if (context.getType() !== 'http') return;
+    const adapter = this.http.httpAdapter;
+    const response: unknown = context.switchToHttp().getResponse();
+    if (adapter.isHeadersSent(response)) return;
+    for (const [name, value] of headersFor(verdict, this.options.headers)) {
+      adapter.setHeader(response, name, value);
+    }
+  }
+
+  /** What keeps the guard from deciding is never a pass. What is not a denial is one line in the log. */
+  private fail(error: unknown): never {
+    if (error instanceof FreqLimitExceededException || error instanceof BadRequestException) throw error;
+    if (error instanceof FreqLimitError && error.code === 'FREQ_LIMIT_STORE_FAILED') {
+      // the store has told the log
+      throw new ServiceUnavailableException('The request limit cannot be checked at the moment', {
+        cause: error,
+      });
+    }
+    this.logger.error(showError(error), error instanceof Error ? error.stack : undefined);
+    throw new InternalServerErrorException(undefined, { cause: error });
+  }
+}
+
+function missingKey({ missingKey: rule }: MissingKey): BadRequestException {
+  const wanted = rule.key.paths.map((path) => path.replace('.', ' ')).join(', ');
+  return new BadRequestException(`The request lacks what its limit counts by${wanted && `: ${wanted}`}`);
+}

@@ -1,0 +1,98 @@
+import {
+  type DynamicModule,
+  Inject,
+  Logger,
+  Module,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
+import { FreqLimitError } from './core/errors.js';
+import { Properties } from './core/forms.js';
+import {
+  type ASYNC_OPTIONS_TYPE,
+  ConfigurableModuleClass,
+  type OPTIONS_TYPE,
+} from './freq-limit.module-definition.js';
+import { invalidOptions, type ResolvedOptions, resolveOptions } from './freq-limit.options.js';
+import { FreqLimitPlans } from './freq-limit.plans.js';
+import { FreqLimitService } from './freq-limit.service.js';
+import { FREQ_LIMIT_OPTIONS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
+import { createStore } from './store/create-store.js';
+import type { Store } from './store/store.js';
+
+const ASYNC_PROPERTIES = [
+  'imports',
+  'inject',
+  'useFactory',
+  'useClass',
+  'useExisting',
+  'provideInjectionTokensFrom',
+  'global',
+  'globalGuard',
+];
+
+/** Limits on how often something may happen. Import it once, in the application's root module. */
+@Module({
+  imports: [DiscoveryModule],
+  providers: [
+    { provide: FREQ_LIMIT_RESOLVED_OPTIONS, useFactory: resolveOptions, inject: [FREQ_LIMIT_OPTIONS] },
+    {
+      provide: FREQ_LIMIT_STORE,
+      useFactory: (options: ResolvedOptions) => createStore(options, new Logger('FreqLimit')),
+      inject: [FREQ_LIMIT_RESOLVED_OPTIONS],
+    },
+    FreqLimitPlans,
+    FreqLimitService,
+  ],
+  exports: [FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE, FreqLimitPlans, FreqLimitService],
+})
+export class FreqLimitModule extends ConfigurableModuleClass implements OnModuleInit, OnApplicationShutdown {
+  constructor(
+    @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
+    @Inject(FreqLimitPlans) private readonly plans: FreqLimitPlans,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+  ) {
+    super();
+  }
+
+  /** Configures the module with options at hand. Without any, counters live in this process. */
+  static override forRoot(options: typeof OPTIONS_TYPE = {}): DynamicModule {
+    return super.forRoot(options);
+  }
+
+  /** Configures the module with options that come from elsewhere: `useFactory`, `useClass` or `useExisting`. */
+  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    new Properties('FreqLimitModule.forRootAsync', invalidOptions).object(options, ASYNC_PROPERTIES);
+    if ([options.useFactory, options.useClass, options.useExisting].filter(Boolean).length !== 1) {
+      throw invalidOptions('FreqLimitModule.forRootAsync: give one of useFactory, useClass and useExisting');
+    }
+    return super.forRootAsync(options);
+  }
+
+  /** Checks all declarations before anything is opened; a wrong one stops the application here. */
+  async onModuleInit(): Promise<void> {
+    this.refuseSecondRegistration();
+    this.plans.compile();
+    await this.store.open();
+  }
+
+  /** After the last request is answered. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.store.close();
+  }
+
+  private refuseSecondRegistration(): void {
+    const all = [...this.modules.values()];
+    const ours = all.filter(({ metatype }) => metatype === FreqLimitModule);
+    if (ours.length < 2) return;
+    const importers = all.filter(({ imports }) => ours.some((module) => imports.has(module)));
+    const names = [...new Set(importers.map(({ metatype }) => metatype.name))].filter(
+      (name) => name !== 'InternalCoreModule',
+    );
+    throw new FreqLimitError(
+      'FREQ_LIMIT_INVALID_OPTIONS',
+      `FreqLimitModule is registered ${ours.length} times in one application, by ${names.join(' and ')}: register it once`,
+    );
+  }
+}

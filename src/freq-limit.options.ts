@@ -1,0 +1,149 @@
+import { FreqLimitError } from './core/errors.js';
+import { aFunction, BOOLEAN, matching, oneOf, Properties, wholeNumber } from './core/forms.js';
+import type { HeadersOption } from './http/headers.js';
+import { compileKey } from './rules/key.js';
+import { ON_MISSING_KEY, type RuleDefaults } from './rules/planned-rule.js';
+import type { FreqLimitRule, KeySpec, OfContext, OnMissingKey } from './rules/rule.js';
+import { checkRedisOption, type RedisOption } from './store/redis/redis-client.js';
+
+/** What `FreqLimitModule.forRoot` takes, and what a `forRootAsync` factory answers. Every option may be left out. */
+export interface FreqLimitOptions {
+  /**
+   * Counts in Redis, shared by all processes: a URL, ioredis options, or an ioredis client. A connection made from a
+   * URL or options is closed with the application; a client handed in is left as it is.
+   * @default none: counts in the memory of this process
+   */
+  readonly redis?: RedisOption | undefined;
+  /**
+   * Head of every counter's key. Two applications that share a Redis and must not share counters need two namespaces.
+   * 1 to 32 of `A-Z a-z 0-9 . _ : -`.
+   * @default 'fl'
+   */
+  readonly namespace?: string | undefined;
+  /**
+   * Rules for every handler of the application, before those of controllers and handlers.
+   * @default none
+   */
+  readonly rules?: readonly FreqLimitRule[] | undefined;
+  /**
+   * Whom a rule without a `key` counts by.
+   * @default '{ip}'
+   */
+  readonly defaultKey?: KeySpec | undefined;
+  /**
+   * What happens to a visit that lacks what a rule's key names.
+   * @default 'ip': counted by its address, on a counter of its own
+   */
+  readonly onMissingKey?: OnMissingKey | undefined;
+  /**
+   * Whether denied visits are charged, for rules that do not say so themselves.
+   * @default false
+   */
+  readonly countDenied?: boolean | undefined;
+  /**
+   * Leaves all rules out for a visit when it answers exactly `true`. What it throws is a 500 of that request.
+   * @default never
+   */
+  readonly skipIf?: OfContext<boolean | undefined> | undefined;
+  /**
+   * Which headers answers carry: `'draft'`, `'draft-11'`, `'legacy'`, `'both'` or `'none'`.
+   * @default 'draft'
+   */
+  readonly headers?: HeadersOption | undefined;
+  /**
+   * Bits of an IPv6 address that make a client, 32 to 128. One host can choose any address of its /64.
+   * @default 64
+   */
+  readonly ipv6Subnet?: number | undefined;
+  /**
+   * Most counters kept in memory, where there is no `redis`. About 200 bytes each.
+   * @default 100000
+   */
+  readonly maxCounters?: number | undefined;
+  /**
+   * Milliseconds to wait for an answer of Redis, 1 to 60000, on a connection the module makes.
+   * @default 250
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** The options with every default filled in. Frozen. */
+export interface ResolvedOptions extends RuleDefaults {
+  readonly redis: RedisOption | undefined;
+  readonly rules: readonly FreqLimitRule[];
+  readonly skipIf: OfContext<unknown> | undefined;
+  readonly headers: HeadersOption;
+  readonly ipv6Subnet: number;
+  readonly maxCounters: number;
+  readonly timeoutMs: number;
+}
+
+const OPTIONS: readonly (keyof FreqLimitOptions)[] = [
+  'redis',
+  'namespace',
+  'rules',
+  'defaultKey',
+  'onMissingKey',
+  'countDenied',
+  'skipIf',
+  'headers',
+  'ipv6Subnet',
+  'maxCounters',
+  'timeoutMs',
+];
+
+/** The words of other libraries, and of our own for another place. */
+const HINTS = {
+  prefix: 'namespace',
+  keyPrefix: 'namespace',
+  throttlers: 'rules',
+  limits: 'rules',
+  storage: 'redis',
+  store: 'redis',
+  client: 'redis',
+  storeClient: 'redis',
+  key: 'defaultKey',
+  skip: 'skipIf',
+  setHeaders: 'headers',
+  global: 'global beside useFactory, not among its answer',
+  globalGuard: 'globalGuard beside useFactory, not among its answer',
+};
+
+const NAMESPACE = matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-z 0-9 . _ : -');
+const HEADERS = oneOf('draft', 'draft-11', 'legacy', 'both', 'none');
+const SKIP_IF = aFunction<OfContext<unknown>>();
+const DEFAULT_KEY = '{ip}';
+
+/**
+ * Checks the options and fills in the defaults; the only place that knows them.
+ * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_OPTIONS` naming the option, what was given and the right form
+ */
+export function resolveOptions(options: unknown): ResolvedOptions {
+  const read = new Properties('FreqLimitModule', invalidOptions);
+  const given = read.object(options, OPTIONS, HINTS);
+  const { redis, rules, defaultKey }: FreqLimitOptions = given;
+  if (redis !== undefined) {
+    read.parsed('redis', () => {
+      checkRedisOption(redis);
+    });
+  }
+  if (rules !== undefined && !Array.isArray(rules)) throw read.invalid('rules', 'is not a list of rules');
+  if (defaultKey !== undefined) read.parsed('defaultKey', () => compileKey(defaultKey));
+  return Object.freeze({
+    redis,
+    rules: Object.freeze([...((rules as readonly FreqLimitRule[] | undefined) ?? [])]),
+    defaultKey: defaultKey ?? DEFAULT_KEY,
+    namespace: read.optional('namespace', given['namespace'], NAMESPACE) ?? 'fl',
+    onMissingKey: read.optional('onMissingKey', given['onMissingKey'], ON_MISSING_KEY) ?? 'ip',
+    countDenied: read.optional('countDenied', given['countDenied'], BOOLEAN) ?? false,
+    skipIf: read.optional('skipIf', given['skipIf'], SKIP_IF),
+    headers: read.optional('headers', given['headers'], HEADERS) ?? 'draft',
+    ipv6Subnet: read.optional('ipv6Subnet', given['ipv6Subnet'], wholeNumber(32, 128)) ?? 64,
+    maxCounters: read.optional('maxCounters', given['maxCounters'], wholeNumber(1, 10_000_000)) ?? 100_000,
+    timeoutMs: read.optional('timeoutMs', given['timeoutMs'], wholeNumber(1, 60_000)) ?? 250,
+  });
+}
+
+export function invalidOptions(message: string, cause?: unknown): FreqLimitError {
+  return new FreqLimitError('FREQ_LIMIT_INVALID_OPTIONS', message, { cause });
+}

@@ -1,0 +1,8 @@
+// Injection tokens are texts with the package's name, so that they are the same when the package is loaded twice.
+
+/** The options as `forRoot` got them, or as the factory of `forRootAsync` answered them. */
+export const FREQ_LIMIT_OPTIONS = 'nestjs-freq-limit:options';
+/** The options with every default filled in. */
+export const FREQ_LIMIT_RESOLVED_OPTIONS = 'nestjs-freq-limit:resolved-options';
+/** The store that counts. */
+export const FREQ_LIMIT_STORE = 'nestjs-freq-limit:store';

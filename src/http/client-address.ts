@@ -1,0 +1,21 @@
+import ipaddr from 'ipaddr.js';
+
+/**
+ * The one spelling of a client's address, so that one client is one counter.
+ *
+ * IPv4 in IPv6 (`::ffff:192.0.2.1`) is the IPv4 address; a port and a zone id are left out; an IPv6 address stands for
+ * its network of `ipv6Subnet` bits, since one host can choose any address of its /64. A text that is no address is
+ * itself: it comes from a proxy that the application trusts.
+ */
+export function canonicalAddress(text: string, ipv6Subnet: number): string {
+  // nearly always: an IPv4 address as it should be
+  if (/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) return text;
+  const bare = text
+    .replace(/^\[(.*)\](:\d+)?$/, '$1')
+    .replace(/^([\d.]+):\d+$/, '$1')
+    .replace(/%.*$/s, '');
+  if (!ipaddr.isValid(bare)) return text;
+  const address = ipaddr.process(bare);
+  if (address.kind() === 'ipv4') return address.toString();
+  return ipaddr.IPv6.networkAddressFromCIDR(`${bare}/${ipv6Subnet}`).toString();
+}

@@ -1,0 +1,79 @@
+import type { CheckResult } from '../core/check.js';
+import type { Verdict } from '../core/verdict.js';
+
+/**
+ * Which headers an answer carries.
+ *
+ * - `'draft-11'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-11, an item for each rule;
+ * - `'draft'`: the newest draft known, today `'draft-11'`;
+ * - `'legacy'`: `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds) of the tightest rule;
+ * - `'both'`: the newest draft and legacy;
+ * - `'none'`: none, `Retry-After` included.
+ *
+ * All but `'none'` send `Retry-After` (RFC 9110, 10.2.3) with a denial.
+ */
+export type HeadersOption = 'draft' | 'draft-11' | 'legacy' | 'both' | 'none';
+
+export type Header = readonly [name: string, value: string];
+
+type Format = (verdict: Verdict) => readonly Header[];
+
+const FORMATS: Record<HeadersOption, readonly Format[]> = {
+  draft: [draft11],
+  'draft-11': [draft11],
+  legacy: [legacy],
+  both: [draft11, legacy],
+  none: [],
+};
+
+/** The headers of a verdict. Rules without a limit have none, and an answer that no store gave has none. */
+export function headersFor(verdict: Verdict, option: HeadersOption): Header[] {
+  const headers = FORMATS[option].flatMap((format) => format(verdict));
+  if (option !== 'none' && !verdict.allowed)
+    headers.push(['Retry-After', String(retryAfterSeconds(verdict))]);
+  return headers;
+}
+
+/** Whole seconds until the denied request would pass: the longest wait of the denying rules, at least 1. */
+export function retryAfterSeconds(verdict: Verdict): number {
+  return Math.max(1, seconds(verdict.tightest?.retryAfterMs ?? 0));
+}
+
+function draft11({ results }: Verdict): readonly Header[] {
+  const limited = results.filter(hasLimit);
+  if (limited.length === 0) return [];
+  const policies = limited.map(
+    ({ name, limit, windowMs }) => `"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}`,
+  );
+  const limits = limited.map(({ name, remaining, resetAfterMs }) => {
+    // where no window is open there is no time to tell, and `t` may be left out
+    const reset = resetAfterMs > 0 ? `;t=${integer(seconds(resetAfterMs))}` : '';
+    return `"${name}";r=${integer(remaining)}${reset}`;
+  });
+  return [
+    ['RateLimit-Policy', policies.join(', ')],
+    ['RateLimit', limits.join(', ')],
+  ];
+}
+
+function legacy({ tightest }: Verdict): readonly Header[] {
+  if (tightest === undefined || !hasLimit(tightest)) return [];
+  return [
+    ['X-RateLimit-Limit', String(tightest.limit)],
+    ['X-RateLimit-Remaining', String(tightest.remaining)],
+    ['X-RateLimit-Reset', String(seconds(tightest.resetAfterMs))],
+  ];
+}
+
+function hasLimit({ limit }: CheckResult): boolean {
+  return limit !== Infinity;
+}
+
+function seconds(ms: number): number {
+  return Math.ceil(ms / 1_000);
+}
+
+/** Integers of structured fields have at most 15 digits (RFC 9651, 3.3.1). */
+function integer(value: number): number {
+  return Math.min(value, 999_999_999_999_999);
+}

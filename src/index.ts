@@ -1,0 +1,33 @@
+export { FreqLimit } from './decorators/freq-limit.decorator.js';
+export { SkipFreqLimit } from './decorators/skip-freq-limit.decorator.js';
+export { FreqLimitExceededException, isFreqLimitExceeded } from './freq-limit.exception.js';
+export { FreqLimitGuard } from './freq-limit.guard.js';
+export { FreqLimitModule } from './freq-limit.module.js';
+export type { FreqLimitModuleExtras, FreqLimitOptionsFactory } from './freq-limit.module-definition.js';
+export type { FreqLimitOptions } from './freq-limit.options.js';
+export {
+  type CounterCheck,
+  type FreqLimitCheck,
+  FreqLimitService,
+  type RuleCheck,
+} from './freq-limit.service.js';
+export {
+  FreqLimitError,
+  type FreqLimitErrorCode,
+  FreqLimitTypeError,
+  isFreqLimitError,
+} from './core/errors.js';
+export type { CheckResult } from './core/check.js';
+export type { Verdict, VerdictSource } from './core/verdict.js';
+export type { HeadersOption } from './http/headers.js';
+export type {
+  FreqLimitRule,
+  KeyPart,
+  KeySpec,
+  KeyValue,
+  OfContext,
+  OnMissingKey,
+  Scope,
+  Window,
+} from './rules/rule.js';
+export type { RedisClient, RedisConnectionOptions, RedisOption } from './store/redis/redis-client.js';

@@ -1,0 +1,218 @@
+import type { ExecutionContext } from '@nestjs/common';
+import { show } from '../core/errors.js';
+import { all, attempt, type MaybePromise, then } from '../core/maybe-promise.js';
+import { boundText, encodePart, encodeParts, PART_END } from '../core/store-key.js';
+import type { Visit } from '../core/visit.js';
+import type { KeyPart, OfContext } from './rule.js';
+
+/** Reads from a visit the text to count by; `undefined` where the visit lacks what the key names. */
+type KeyReader = (visit: Visit, context: ExecutionContext) => MaybePromise<string | undefined>;
+
+/** A key as it was declared, ready to be read. */
+export interface CompiledKey {
+  readonly read: KeyReader;
+  /** The declaration as a text, functions as `ƒ`: tells an unnamed rule from its neighbours. */
+  readonly spec: string;
+  /** The placeholders' paths, such as `body.phone`, in order. */
+  readonly paths: readonly string[];
+  /** The same text made from values given by hand instead of a visit's; throws where their number is wrong. */
+  readonly fill: (values: readonly unknown[]) => string | undefined;
+}
+
+const ROOTS = ['ip', 'user', 'body', 'params', 'query', 'headers'] as const;
+type Root = (typeof ROOTS)[number];
+
+const KEY_FORM =
+  "a template such as '{ip}', '{user.id}' or 'phone:{body.phone}', a function of the context, or a list of these";
+
+/**
+ * Compiles a key.
+ * @throws {TypeError} when it is none; the message says what is wrong and the right form
+ */
+export function compileKey(spec: unknown): CompiledKey {
+  if (typeof spec === 'string') return compileTemplate(spec);
+  if (typeof spec === 'function') return compileFunction(spec as OfContext<unknown>);
+  if (Array.isArray(spec) && spec.length > 0) return compileList(spec as readonly KeyPart[]);
+  throw new TypeError(`${show(spec)} is no key: ${KEY_FORM}`);
+}
+
+// ---- templates
+
+interface Placeholder {
+  readonly path: string;
+  readonly read: (visit: Visit) => unknown;
+}
+
+function compileTemplate(template: string): CompiledKey {
+  refuseBareRoot(template);
+  const pieces = split(template);
+  const placeholders = pieces.filter((piece): piece is Placeholder => typeof piece !== 'string');
+  const render = renderer(pieces);
+  const [only] = placeholders;
+  const fill = (values: readonly unknown[]): string | undefined => {
+    if (values.length !== placeholders.length) {
+      const wanted = placeholders.map(({ path }) => `{${path}}`).join(', ') || 'nothing';
+      throw new TypeError(`the key ${show(template)} is filled with ${wanted}, got ${values.length} values`);
+    }
+    return render(values);
+  };
+  const base = { spec: template, paths: placeholders.map(({ path }) => path), fill };
+  if (only === undefined) {
+    const constant = render([]);
+    return { ...base, read: () => constant };
+  }
+  if (placeholders.length === 1) {
+    const head = typeof pieces[0] === 'string' ? encodePart(pieces[0]) : '';
+    if (pieces.at(-1) === only) return { ...base, read: (visit) => renderLast(head, only.read(visit)) };
+  }
+  return { ...base, read: (visit) => render(placeholders.map((placeholder) => placeholder.read(visit))) };
+}
+
+/** The common shape, a constant and then one value, without a list in between. */
+function renderLast(head: string, value: unknown): string | undefined {
+  const text = textOf(value);
+  return text === undefined ? undefined : boundText(head + encodePart(text));
+}
+
+function renderer(
+  pieces: readonly (string | Placeholder)[],
+): (values: readonly unknown[]) => string | undefined {
+  const encoded = pieces.map((piece) => (typeof piece === 'string' ? encodePart(piece) : undefined));
+  return (values) => {
+    let text = '';
+    let next = 0;
+    for (const [i, constant] of encoded.entries()) {
+      if (constant !== undefined) {
+        text += constant;
+        continue;
+      }
+      const value = textOf(values[next++]);
+      if (value === undefined) return undefined;
+      // a value ends where the next piece begins, whatever characters it has
+      text += i === encoded.length - 1 ? encodePart(value) : encodePart(value) + PART_END;
+    }
+    return boundText(text);
+  };
+}
+
+function split(template: string): (string | Placeholder)[] {
+  const pieces = template.split(/(\{[^{}]*\})/).filter((piece) => piece !== '');
+  if (template.trim() === '') throw new TypeError(`an empty text is no key: ${KEY_FORM}`);
+  return pieces.map((piece) => {
+    if (/^\{.*\}$/s.test(piece)) return compilePlaceholder(piece.slice(1, -1));
+    if (/[{}]/.test(piece)) {
+      throw new TypeError(`${show(template)} has a brace without its other half: ${KEY_FORM}`);
+    }
+    return piece;
+  });
+}
+
+function refuseBareRoot(template: string): void {
+  const [root] = template.split('.');
+  if (ROOTS.includes(root as Root)) {
+    throw new TypeError(
+      `${show(template)} is a constant text, one counter for all callers; for the value write ${show(`{${template}}`)}`,
+    );
+  }
+}
+
+function compilePlaceholder(path: string): Placeholder {
+  const [root, ...rest] = path.split('.');
+  if (!ROOTS.includes(root as Root)) {
+    throw new TypeError(
+      `{${show(path).slice(1, -1)}} is no placeholder; they begin with ${ROOTS.join(', ')}`,
+    );
+  }
+  if (root === 'ip') {
+    if (rest.length > 0) throw new TypeError(`{${path}}: the address has no fields; write {ip}`);
+    return { path, read: (visit) => visit.address };
+  }
+  if (rest.length === 0 || rest.includes('')) {
+    throw new TypeError(`{${path}} names no value; write a field of it, such as {${String(root)}.id}`);
+  }
+  if (rest.includes('__proto__')) throw new TypeError(`{${path}}: __proto__ is no field of a request`);
+  // a header's name may hold dots, and Node gives header names in lower case
+  const steps = root === 'headers' ? [rest.join('.').toLowerCase()] : rest;
+  return { path, read: (visit) => walk(visit.request?.[root as Root], steps) };
+}
+
+/** Follows a path into what the visitor sent: no step throws, whatever is there. */
+function walk(start: unknown, steps: readonly string[]): unknown {
+  let value = start;
+  for (const step of steps) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = (value as Record<string, unknown>)[step];
+  }
+  return value;
+}
+
+/** The text of a scalar, whatever its type; `undefined` for all that cannot tell one visitor from another. */
+function textOf(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'string':
+      return value === '' ? undefined : value;
+    case 'number':
+      return Number.isFinite(value) ? String(value) : undefined;
+    case 'bigint':
+    case 'boolean':
+      return String(value);
+    default:
+      return undefined;
+  }
+}
+
+// ---- functions and lists
+
+function compileFunction(key: OfContext<unknown>): CompiledKey {
+  return {
+    spec: 'ƒ',
+    paths: [],
+    read: (_visit, context) =>
+      then(key(context), (value) => textOfAll(Array.isArray(value) ? value : [value])),
+    fill: textOfAll,
+  };
+}
+
+/** The text of a list of values; `undefined` where one of them, or all, can tell nobody apart. */
+export function textOfAll(values: readonly unknown[]): string | undefined {
+  const texts = values.map(textOf);
+  if (texts.length === 0 || texts.includes(undefined)) return undefined;
+  return encodeParts(texts as string[]);
+}
+
+function compileList(parts: readonly KeyPart[]): CompiledKey {
+  const keys = parts.map((part) => {
+    if (Array.isArray(part)) throw new TypeError(`a key is a flat list: ${KEY_FORM}`);
+    return compileKey(part);
+  });
+  // inside a part no PART_END follows another, so two of them can only be where a part ends
+  const join = (texts: readonly (string | undefined)[]): string | undefined =>
+    texts.includes(undefined) ? undefined : boundText(texts.join(PART_END + PART_END));
+  return {
+    spec: JSON.stringify(keys.map(({ spec }) => spec)),
+    paths: keys.flatMap(({ paths }) => paths),
+    read: (visit, context) =>
+      all<(string | undefined)[], string | undefined>(
+        keys.map((key) => attempt(() => key.read(visit, context))),
+        join,
+      ),
+    fill: (values) => fillList(keys, values, join),
+  };
+}
+
+/** Hands out the values given by hand: to each template as many as it has placeholders, to a function one. */
+function fillList(
+  keys: readonly CompiledKey[],
+  values: readonly unknown[],
+  join: (texts: readonly (string | undefined)[]) => string | undefined,
+): string | undefined {
+  let next = 0;
+  const texts = keys.map((key) => {
+    const count = key.spec === 'ƒ' ? 1 : key.paths.length;
+    const part = values.slice(next, (next += count));
+    return key.fill(part.flatMap((value: unknown) => value));
+  });
+  if (next !== values.length)
+    throw new TypeError(`the key is filled with ${next} values, got ${values.length}`);
+  return join(texts);
+}

@@ -1,0 +1,155 @@
+import { FreqLimitError } from '../core/errors.js';
+import { aFunction, BOOLEAN, COUNT, either, matching, oneOf, Properties } from '../core/forms.js';
+import { keyHead, ruleId } from '../core/store-key.js';
+import { toWindowMs, windowName } from './duration.js';
+import { compileKey, type CompiledKey } from './key.js';
+import type { FreqLimitRule, OfContext, OnMissingKey, Scope } from './rule.js';
+
+/** A rule as it was declared, with the place it stands at. */
+export interface DeclaredRule {
+  readonly rule: FreqLimitRule;
+  /** Where it is written; also its scope unless the rule names another. */
+  readonly level: Scope;
+  /** The place as messages name it: `@FreqLimit on SmsController.send`. */
+  readonly place: string;
+}
+
+/** What the module's options give a rule that says nothing itself. */
+export interface RuleDefaults {
+  readonly namespace: string;
+  readonly defaultKey: FreqLimitRule['key'];
+  readonly onMissingKey: OnMissingKey;
+  readonly countDenied: boolean;
+}
+
+/** The class and the handler that a rule is planned for: what makes their counters their own. */
+export interface Owner {
+  /** `SmsController`. */
+  readonly className: string;
+  /** All that tells this class from another of the same name, the same in every process. */
+  readonly classIdentity: string;
+  /** `send`; `undefined` for the class as a whole. */
+  readonly handler: string | undefined;
+}
+
+/** A rule checked and compiled for one handler: nothing of it is parsed, looked up or validated again. */
+export interface PlannedRule {
+  /** The declared name; `undefined` for a rule without one. */
+  readonly declaredName: string | undefined;
+  /** The name in headers and results. */
+  readonly name: string;
+  /** Where the rule is written, as messages name it. */
+  readonly place: string;
+  readonly scope: Scope;
+  /** Which counters are the rule's: two rules of one id and one window count together. */
+  readonly id: string;
+  readonly key: CompiledKey;
+  readonly window: number | OfContext<unknown>;
+  readonly limit: number | OfContext<unknown>;
+  readonly cost: number | OfContext<unknown>;
+  readonly onMissingKey: OnMissingKey;
+  readonly countDenied: boolean;
+  readonly skipIf: OfContext<unknown> | undefined;
+  /** The head of the counters' keys for a window; the key's text follows. */
+  readonly headOf: (windowMs: number) => string;
+}
+
+const NAME = matching(
+  /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/,
+  'a name of 1 to 64 characters A-Z a-z 0-9 _ . - that begins with a letter or a digit',
+);
+const SCOPE = oneOf('handler', 'controller', 'app');
+export const ON_MISSING_KEY = oneOf('ip', 'skip', 'deny');
+const OF_CONTEXT = aFunction<OfContext<unknown>>();
+const COUNT_OR_FUNCTION = either(COUNT, OF_CONTEXT);
+
+const RULE_PROPERTIES: readonly (keyof FreqLimitRule)[] = [
+  'window',
+  'limit',
+  'key',
+  'name',
+  'scope',
+  'onMissingKey',
+  'cost',
+  'countDenied',
+  'skipIf',
+];
+
+/** The words of other libraries for what ours are called. */
+const HINTS = {
+  ttl: 'window',
+  interval: 'window',
+  duration: 'window',
+  timeWindow: 'window',
+  windowMs: 'window',
+  max: 'limit',
+  points: 'limit',
+  tracker: 'key',
+  getTracker: 'key',
+  keyGenerator: 'key',
+  weight: 'cost',
+  skip: 'skipIf',
+};
+
+/**
+ * Checks a declared rule and compiles it.
+ * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` naming the place, the option and the right form
+ */
+export function planRule(
+  { rule, level, place }: DeclaredRule,
+  owner: Owner,
+  defaults: RuleDefaults,
+): PlannedRule {
+  const read = new Properties(place, invalidRule);
+  read.object(rule, RULE_PROPERTIES, HINTS);
+  const name = read.optional('name', rule.name, NAME);
+  const window =
+    typeof rule.window === 'function' ? rule.window : read.parsed('window', () => toWindowMs(rule.window));
+  const scope = read.optional('scope', rule.scope, SCOPE) ?? level;
+  if (scope === 'handler' && level === 'app') {
+    throw read.invalid('scope', "a rule of the module counts per 'controller' or for the whole 'app'");
+  }
+  const key = read.parsed('key', () => compileKey(rule.key ?? defaults.defaultKey));
+  const id = idOf(scope, owner, [name ?? '', ...(name === undefined ? [key.spec, windowSpec(window)] : [])]);
+  return {
+    declaredName: name,
+    name: name ?? (typeof window === 'number' ? windowName(window) : 'limit'),
+    place,
+    scope,
+    id,
+    key,
+    window,
+    limit: read.required('limit', rule.limit, COUNT_OR_FUNCTION),
+    cost: read.optional('cost', rule.cost, COUNT_OR_FUNCTION) ?? 1,
+    onMissingKey: read.optional('onMissingKey', rule.onMissingKey, ON_MISSING_KEY) ?? defaults.onMissingKey,
+    countDenied: read.optional('countDenied', rule.countDenied, BOOLEAN) ?? defaults.countDenied,
+    skipIf: read.optional('skipIf', rule.skipIf, OF_CONTEXT),
+    headOf: heads(defaults.namespace, id, window),
+  };
+}
+
+export function invalidRule(message: string, cause?: unknown): FreqLimitError {
+  return new FreqLimitError('FREQ_LIMIT_INVALID_RULE', message, { cause });
+}
+
+/** The head for a constant window is made once; those for a function's windows as they come. */
+function heads(namespace: string, id: string, window: PlannedRule['window']): PlannedRule['headOf'] {
+  if (typeof window === 'function') return (windowMs) => keyHead(namespace, id, windowMs);
+  const head = keyHead(namespace, id, window);
+  return () => head;
+}
+
+function windowSpec(window: PlannedRule['window']): string {
+  return typeof window === 'function' ? 'ƒ' : String(window);
+}
+
+/**
+ * Which counters are a rule's. A named rule is its name, so that its key or limit may be rewritten on the same
+ * counters; one without a name is what it counts by and for how long.
+ */
+function idOf(scope: Scope, { className, classIdentity, handler }: Owner, self: readonly string[]): string {
+  const label = { app: 'app', controller: className, handler: `${className}.${String(handler)}` }[scope];
+  const owner = { app: [], controller: [classIdentity], handler: [classIdentity, handler] }[scope];
+  const [name] = self;
+  return ruleId(name === '' ? label : `${label}.${String(name)}`, [scope, ...owner, ...self]);
+}

@@ -1,0 +1,138 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { Check } from '../core/check.js';
+import { FreqLimitError, show, showError } from '../core/errors.js';
+import { COUNT } from '../core/forms.js';
+import { all, attempt, isPromise, type MaybePromise, then } from '../core/maybe-promise.js';
+import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/store-key.js';
+import type { Visit } from '../core/visit.js';
+import { toWindowMs } from './duration.js';
+import type { Plan } from './plan.js';
+import type { PlannedRule } from './planned-rule.js';
+import type { OfContext } from './rule.js';
+
+/** A visit that lacks what a rule's key names, where the rule wants such visits refused. */
+export interface MissingKey {
+  readonly missingKey: PlannedRule;
+}
+
+type Resolved = Check | undefined | MissingKey;
+
+/**
+ * Resolves a handler's rules for one visit: the checks to ask the store, or the rule whose key is missing.
+ * Rules and their functions run in parallel, each function once.
+ * @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` (or rejects with it) when a function throws or answers nonsense
+ */
+export function resolve(
+  plan: Plan,
+  visit: Visit,
+  context: ExecutionContext,
+): MaybePromise<Check[] | MissingKey> {
+  return all<Resolved[], Check[] | MissingKey>(
+    plan.rules.map((rule) => attempt(() => resolveRule(rule, visit, context))),
+    gather,
+  );
+}
+
+function gather(resolved: readonly Resolved[]): Check[] | MissingKey {
+  const checks: Check[] = [];
+  for (const one of resolved) {
+    if (one === undefined) continue;
+    if ('missingKey' in one) return one;
+    checks.push(one);
+  }
+  return checks;
+}
+
+function resolveRule(rule: PlannedRule, visit: Visit, context: ExecutionContext): MaybePromise<Resolved> {
+  if (rule.skipIf === undefined) return checkOf(rule, visit, context);
+  return then(evaluate(rule, 'skipIf', rule.skipIf, context), (skip) =>
+    skip === true ? undefined : checkOf(rule, visit, context),
+  );
+}
+
+function checkOf(rule: PlannedRule, visit: Visit, context: ExecutionContext): MaybePromise<Resolved> {
+  return all<Values, Resolved>(
+    [
+      evaluate(rule, 'key', () => rule.key.read(visit, context), context),
+      valueOf(rule, 'window', rule.window, context),
+      valueOf(rule, 'limit', rule.limit, context),
+      valueOf(rule, 'cost', rule.cost, context),
+    ],
+    (values) => build(rule, visit, values),
+  );
+}
+
+type Values = readonly [key: string | undefined, window: unknown, limit: unknown, cost: unknown];
+
+function build(rule: PlannedRule, visit: Visit, [key, window, limit, cost]: Values): Resolved {
+  const text = key ?? textWithoutKey(rule, visit);
+  if (typeof text !== 'string') return text;
+  const windowMs = typeof rule.window === 'number' ? rule.window : windowOf(rule, window);
+  return {
+    key: rule.headOf(windowMs) + text,
+    name: rule.name,
+    windowMs,
+    limit: countOf(rule, 'limit', limit),
+    cost: countOf(rule, 'cost', cost),
+    countDenied: rule.countDenied,
+  };
+}
+
+function textWithoutKey(rule: PlannedRule, { address }: Visit): string | MissingKey | undefined {
+  switch (rule.onMissingKey) {
+    case 'skip':
+      return undefined;
+    case 'deny':
+      return { missingKey: rule };
+    case 'ip':
+      return textByAddress(address);
+  }
+}
+
+/** The key's text of a visit that is counted by its address for want of a key. */
+export function textByAddress(address: string | undefined): string {
+  return address === undefined ? NO_ADDRESS : BY_ADDRESS + encodePart(address);
+}
+
+/** The constant itself, or what the function answers. */
+function valueOf(
+  rule: PlannedRule,
+  property: string,
+  value: number | OfContext<unknown>,
+  context: ExecutionContext,
+): unknown {
+  return typeof value === 'number' ? value : evaluate(rule, property, value, context);
+}
+
+/** Calls a rule's function. What it throws becomes the rule's failure, always as a rejection. */
+function evaluate<T>(
+  rule: PlannedRule,
+  property: string,
+  ask: OfContext<T>,
+  context: ExecutionContext,
+): MaybePromise<T> {
+  const answer = attempt(() => ask(context));
+  if (!isPromise(answer)) return answer;
+  return answer.then(undefined, (error: unknown) => {
+    throw ruleFailed(rule, `the ${property} function failed: ${showError(error)}`, error);
+  });
+}
+
+function windowOf(rule: PlannedRule, window: unknown): number {
+  try {
+    return toWindowMs(window);
+  } catch (error) {
+    throw ruleFailed(rule, `the window function answered ${showError(error)}`, error);
+  }
+}
+
+function countOf(rule: PlannedRule, property: 'limit' | 'cost', value: unknown): number {
+  if (COUNT.fits(value)) return value;
+  throw ruleFailed(rule, `the ${property} function answered ${show(value)}, which is not ${COUNT.words}`);
+}
+
+function ruleFailed(rule: PlannedRule, problem: string, cause?: unknown): FreqLimitError {
+  return new FreqLimitError('FREQ_LIMIT_RULE_FAILED', `${rule.place}, rule "${rule.name}": ${problem}`, {
+    cause,
+  });
+}

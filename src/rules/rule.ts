@@ -1,0 +1,83 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { MaybePromise } from '../core/maybe-promise.js';
+
+/**
+ * A length of time: a text with its unit (`'500ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`), or a number of **seconds**.
+ * At least one millisecond, at most 2^53 - 1 of them, and a whole number of milliseconds.
+ */
+export type Window = number | `${number}ms` | `${number}s` | `${number}m` | `${number}h` | `${number}d`;
+
+/** A function of the handler's execution context, sync or async, called once per visit. */
+export type OfContext<T> = (context: ExecutionContext) => MaybePromise<T>;
+
+/** A value that can be counted by. A number and its text are one value; `''`, `null` and `undefined` are none. */
+export type KeyValue = string | number | bigint | boolean | null | undefined;
+
+/**
+ * Whom a rule counts by.
+ *
+ * - A text is a template: `{ip}`, `{user.id}`, `{body.phone}`, `{params.id}`, `{query.q}`, `{headers.x-api-key}`.
+ *   One without placeholders is one counter for all callers together.
+ * - A function of the context answers the value, or a list of values.
+ * - A list holds templates and functions; its parts never run into each other.
+ */
+export type KeySpec = KeyPart | readonly KeyPart[];
+export type KeyPart = string | OfContext<KeyValue | readonly KeyValue[]>;
+
+/**
+ * What counts together: the visits of one `handler`, of one `controller` with all its handlers, or of the whole `app`.
+ */
+export type Scope = 'handler' | 'controller' | 'app';
+
+/**
+ * What happens to a visit that lacks what the key names (no `body.phone`, or an array there).
+ *
+ * - `'ip'`: it is counted by its address, on a counter of that rule's own;
+ * - `'skip'`: the rule does not apply to it;
+ * - `'deny'`: it is refused with 400, and nothing is counted.
+ */
+export type OnMissingKey = 'ip' | 'skip' | 'deny';
+
+/** A limit on how often something may happen. */
+export interface FreqLimitRule {
+  /** How long a counter lives; the window opens at the first visit. A counter belongs to its window: a changed window counts anew. */
+  readonly window: Window | OfContext<Window>;
+  /** Units that may pass in a window, a whole number ≥ 0 (0 closes the handler). A changed limit holds at once, on the same counter. */
+  readonly limit: number | OfContext<number>;
+  /**
+   * Whom to count by.
+   * @default the module's `defaultKey`, `'{ip}'`
+   */
+  readonly key?: KeySpec | undefined;
+  /**
+   * Names the rule in headers, results and `@SkipFreqLimit(name)`. A handler's rule replaces the controller's or the
+   * module's rule of the same name. 1 to 64 of `A-Z a-z 0-9 _ . -`.
+   * @default none: the rule replaces none, and headers call it after its window
+   */
+  readonly name?: string | undefined;
+  /**
+   * What counts together.
+   * @default where the rule is written: `'handler'`, `'controller'`, or `'app'` in the module's `rules`
+   */
+  readonly scope?: Scope | undefined;
+  /**
+   * What happens to a visit that lacks what the key names.
+   * @default the module's `onMissingKey`, `'ip'`
+   */
+  readonly onMissingKey?: OnMissingKey | undefined;
+  /**
+   * Units one visit consumes, a whole number ≥ 0; 0 looks at the counter without charging it.
+   * @default 1
+   */
+  readonly cost?: number | OfContext<number> | undefined;
+  /**
+   * Whether a visit counts here even when it is denied, by this rule or by another.
+   * @default the module's `countDenied`, `false`: a denied visit is charged nowhere
+   */
+  readonly countDenied?: boolean | undefined;
+  /**
+   * Leaves the rule out for a visit when it answers exactly `true`. What it throws is a 500 of that request.
+   * @default never
+   */
+  readonly skipIf?: OfContext<boolean | undefined> | undefined;
+}

@@ -1,0 +1,125 @@
+import { type Check, type CheckResult, toResult } from '../../core/check.js';
+import type { Store, StoreLog } from '../store.js';
+import type { Counter } from './counter-list.js';
+import { Counters } from './counters.js';
+
+/** Milliseconds that only ever go forward; where they begin does not matter. */
+export type Clock = () => number;
+
+// Not the time of day: somebody who sets the system's clock would end, or prolong, every window. Looked up at each
+// call, so that a test's fake timers are believed.
+const monotonic: Clock = () => performance.now();
+
+/** What one check did to its counter, before it is known whether the request passes. */
+interface Step {
+  readonly check: Check;
+  readonly counter: Counter | undefined;
+  readonly used: number;
+  readonly leftMs: number;
+  readonly allowed: boolean;
+  readonly charged: boolean;
+}
+
+/** Counts in this process: the default, for development, tests and applications of one process. */
+export class MemoryStore implements Store {
+  private readonly counters: Counters;
+  private hasWarned = false;
+
+  constructor(
+    private readonly maxCounters: number,
+    private readonly log: StoreLog,
+    private readonly clock: Clock = monotonic,
+  ) {
+    this.counters = new Counters(maxCounters, () => {
+      this.warnOfLoss();
+    });
+  }
+
+  /** How many counters there are, those that have ended and not yet been cleared away included. */
+  get size(): number {
+    return this.counters.size;
+  }
+
+  // The same steps as lua/consume.lua, in the same order: charge, and take back where one denies.
+  consume(checks: readonly Check[]): CheckResult[] {
+    const nowMs = Math.floor(this.clock());
+    const steps = checks.map((check) => this.charge(check, nowMs));
+    const passes = steps.every(({ allowed }) => allowed);
+    // from the last to the first, so that of several charges to one counter the one that opened it is taken back last
+    return steps
+      .reverse()
+      .map((step) => (passes || step.check.countDenied ? this.keep(step, nowMs) : this.takeBack(step)))
+      .reverse();
+  }
+
+  peek(checks: readonly Check[]): CheckResult[] {
+    const nowMs = Math.floor(this.clock());
+    return checks.map((check) => {
+      const { used, leftMs, allowed } = this.look(check, nowMs);
+      return toResult(check, allowed, used, leftMs);
+    });
+  }
+
+  reset(keys: readonly string[]): void {
+    for (const key of keys) {
+      const counter = this.counters.get(key, -Infinity);
+      if (counter !== undefined) this.counters.delete(counter);
+    }
+  }
+
+  async open(): Promise<void> {
+    // there is nothing to make ready
+  }
+
+  close(): Promise<void> {
+    this.counters.clear();
+    return Promise.resolve();
+  }
+
+  private charge(check: Check, nowMs: number): Step {
+    if (check.cost === 0) return this.look(check, nowMs);
+    const counter =
+      this.counters.get(check.key, nowMs) ?? this.counters.open(check.key, nowMs + check.windowMs);
+    counter.used += check.cost;
+    const { used } = counter;
+    return {
+      check,
+      counter,
+      used,
+      leftMs: counter.endsAtMs - nowMs,
+      allowed: used <= check.limit,
+      charged: true,
+    };
+  }
+
+  private look(check: Check, nowMs: number): Step {
+    const counter = this.counters.get(check.key, nowMs);
+    const used = counter?.used ?? 0;
+    const leftMs = counter === undefined ? 0 : counter.endsAtMs - nowMs;
+    return { check, counter, used, leftMs, allowed: used + check.cost <= check.limit, charged: false };
+  }
+
+  private keep({ check, counter, used, leftMs, allowed, charged }: Step, nowMs: number): CheckResult {
+    if (charged && counter !== undefined) {
+      this.counters.settle(counter, check.windowMs, counter.used >= check.limit, nowMs);
+    }
+    return toResult(check, allowed, used, leftMs);
+  }
+
+  private takeBack({ check, counter, used, leftMs, allowed, charged }: Step): CheckResult {
+    if (!charged || counter === undefined) return toResult(check, allowed, used, leftMs);
+    counter.used -= check.cost;
+    if (counter.used > 0) return toResult(check, allowed, counter.used, leftMs);
+    this.counters.delete(counter);
+    return toResult(check, allowed, 0, 0);
+  }
+
+  private warnOfLoss(): void {
+    if (this.hasWarned) return;
+    this.hasWarned = true;
+    this.log.warn(
+      `All ${this.maxCounters} counters in memory are at their limit: some callers are let in before their time. ` +
+        'Raise maxCounters, or count in Redis.',
+    );
+  }
+}

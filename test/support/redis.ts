@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+
+/** Where the Redis of the tests is. */
+export function redisUrl(): string {
+  const url = process.env['TEST_REDIS_URL'];
+  if (url === undefined) throw new Error('the global set-up has not run');
+  return url;
+}
+
+/** A namespace that no other test uses: suites share one server. */
+export function uniqueNamespace(): string {
+  return `t-${randomUUID().slice(0, 13)}`;
+}
+
+/** A plain client that looks over the limiter's shoulder. */
+export function plainClient(url = redisUrl()): Redis {
+  return new Redis(url);
+}
+
+export async function keysOf(client: Redis, namespace: string): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const page of client.scanStream({ match: `${namespace}:*`, count: 1000 }))
+    keys.push(...(page as string[]));
+  return keys;
+}
+
+/** What every counter must be, after every test: an integer above 0 that ends, at most its window from now. */
+export async function sweep(client: Redis, namespace: string): Promise<string[]> {
+  const faults: string[] = [];
+  for (const key of await keysOf(client, namespace)) {
+    const [left, value] = await Promise.all([client.pttl(key), client.get(key)]);
+    if (left === -2) continue;
+    const windowMs = Number(/:(\d+):/.exec(key)?.[1]);
+    if (left < 0) faults.push(`${key} never ends`);
+    if (left > windowMs) faults.push(`${key} ends in ${left} ms, more than its window`);
+    if (!Number.isInteger(Number(value)) || Number(value) < 1) faults.push(`${key} holds ${String(value)}`);
+  }
+  return faults;
+}

@@ -1,0 +1,89 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A Redis process of the tests' own: they may stop it, hang it and start it again. */
+export interface Server {
+  readonly port: number;
+  readonly url: string;
+  readonly process: ChildProcess;
+  stop(): Promise<void>;
+}
+
+/** The server's program: REDIS_SERVER, else redis-server, else valkey-server, whichever runs. */
+export function serverBinary(): string {
+  for (const name of [process.env['REDIS_SERVER'], 'redis-server', 'valkey-server']) {
+    if (name === undefined || name === '') continue;
+    try {
+      execFileSync(name, ['--version'], { stdio: 'ignore' });
+      return name;
+    } catch {
+      // not this one
+    }
+  }
+  throw new Error('neither redis-server nor valkey-server is on the PATH');
+}
+
+/** Starts a server on loopback and resolves when it accepts connections. A port taken meanwhile is tried anew. */
+export async function startServer(args: readonly string[] = [], wantedPort?: number): Promise<Server> {
+  const binary = serverBinary();
+  for (let attempt = 1; ; attempt++) {
+    const port = wantedPort ?? (await freePort());
+    const dir = await mkdtemp(join(tmpdir(), 'freq-limit-redis-'));
+    const base = [
+      '--port',
+      String(port),
+      '--bind',
+      '127.0.0.1',
+      '--dir',
+      dir,
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+    ];
+    const child = spawn(binary, [...base, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const killWithUs = (): void => void child.kill('SIGKILL');
+    process.once('exit', killWithUs);
+    const stop = async (): Promise<void> => {
+      process.removeListener('exit', killWithUs);
+      if (child.exitCode === null && child.signalCode === null) {
+        const exited = once(child, 'exit');
+        child.kill('SIGTERM');
+        child.kill('SIGCONT');
+        await exited;
+      }
+      await rm(dir, { recursive: true, force: true });
+    };
+    if (await isReady(child)) return { port, url: `redis://127.0.0.1:${port}`, process: child, stop };
+    await stop();
+    if (wantedPort !== undefined || attempt === 5)
+      throw new Error(`${binary} does not start on port ${port}`);
+  }
+}
+
+function isReady(child: ChildProcess): Promise<boolean> {
+  return new Promise((resolve) => {
+    let log = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      log = (log + chunk.toString()).slice(-10_000);
+      if (log.includes('Ready to accept connections')) resolve(true);
+    });
+    child.once('exit', () => {
+      resolve(false);
+    });
+  });
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer();
+  probe.listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as { port: number };
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
