@@ -7,7 +7,7 @@
 --              limit        units that pass in a window; -1: no limit, just count
 --              cost         units of this visit; 0 looks at the counter without charging it
 --              countDenied  1: this visit is charged even when the request is denied
--- Reply      two integers for each check, same order:
+-- Reply      two numbers for each check, same order:
 --              used         units charged in the open window after this request
 --              left         milliseconds until the window ends, 0 where none is open;
 --                           a check that denies answers -left - 1 instead
@@ -64,15 +64,23 @@ local function look(key, window)
   if value == false then
     return 0, 0
   end
-  local used = type(value) == 'string' and tonumber(value)
-  if not used or used % 1 ~= 0 then
-    return type(value) == 'table' and value or { err = 'ERR value is not an integer or out of range' }
+  if type(value) == 'table' then
+    return value
+  end
+  local used = value:find('^-?%d+$') and tonumber(value)
+  if not used then
+    return { err = 'ERR value is not an integer or out of range' }
   end
   local left = time_left(key, window)
   if used <= 0 then
     return 0, 0
   end
   return used, left
+end
+
+-- Units as the reply carries them: from 2^52 on as a text, since a client may read a larger integer inexactly.
+local function exact(used)
+  return used < 4503599627370496 and used or string.format('%.0f', used)
 end
 
 -- Gives back what check i charged; a counter that is left with nothing goes.
@@ -103,7 +111,7 @@ for i = 1, checks do
     any_denied = true
     left = -left - 1
   end
-  reply[2 * i - 1] = used
+  reply[2 * i - 1] = exact(used)
   reply[2 * i] = left
 end
 
@@ -111,7 +119,7 @@ if any_denied then
   for i = checks, 1, -1 do
     if charged[i] and ARGV[4 * i + 1] ~= '1' then
       local used = take_back(i)
-      reply[2 * i - 1] = used
+      reply[2 * i - 1] = exact(used)
       if used == 0 then
         reply[2 * i] = reply[2 * i] < 0 and -1 or 0
       end

@@ -2,6 +2,7 @@ import {
   BadRequestException,
   type CanActivate,
   type ExecutionContext,
+  HttpException,
   Inject,
   Injectable,
   InternalServerErrorException,
@@ -19,13 +20,15 @@ import { FreqLimitPlans } from './freq-limit.plans.js';
 import { headersFor } from './http/headers.js';
 import { HttpVisit } from './http/http-visit.js';
 import type { Plan } from './rules/plan.js';
-import { type MissingKey, resolve } from './rules/resolve.js';
+import { evaluate, type MissingKey, resolve } from './rules/resolve.js';
 import type { Check } from './core/check.js';
 import type { Store } from './store/store.js';
 
 // The guard may be reached several times for one invocation of a handler: globally, on the class, on the method, by a
 // subclass. Nest makes one context for all of them.
 const DECIDED: unique symbol = Symbol.for('nestjs-freq-limit:decided') as never;
+
+const MODULE = { place: 'FreqLimitModule' };
 
 /**
  * Stands before a handler: asks the store, once, for all the rules that apply, sets the headers, and lets the visit
@@ -64,9 +67,9 @@ export class FreqLimitGuard implements CanActivate {
   }
 
   private isSkipped(context: ExecutionContext): MaybePromise<boolean> {
-    return this.options.skipIf === undefined
-      ? false
-      : then(this.options.skipIf(context), (skipped) => skipped === true);
+    const { skipIf } = this.options;
+    if (skipIf === undefined) return false;
+    return then(evaluate(MODULE, 'skipIf', skipIf, context), (skipped) => skipped === true);
   }
 
   private ask(checks: Check[] | MissingKey, context: ExecutionContext): MaybePromise<boolean> {
@@ -93,14 +96,15 @@ export class FreqLimitGuard implements CanActivate {
 
   /** What keeps the guard from deciding is never a pass. What is not a denial is one line in the log. */
   private fail(error: unknown): never {
-    if (error instanceof FreqLimitExceededException || error instanceof BadRequestException) throw error;
+    if (error instanceof HttpException) throw error;
     if (error instanceof FreqLimitError && error.code === 'FREQ_LIMIT_STORE_FAILED') {
       // the store has told the log
       throw new ServiceUnavailableException('The request limit cannot be checked at the moment', {
         cause: error,
       });
     }
-    this.logger.error(showError(error), error instanceof Error ? error.stack : undefined);
+    const stack = error instanceof Error ? error.stack : undefined;
+    this.logger.error(error instanceof FreqLimitError ? error.message : showError(error), stack);
     throw new InternalServerErrorException(undefined, { cause: error });
   }
 }

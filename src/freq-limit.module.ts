@@ -86,13 +86,19 @@ export class FreqLimitModule extends ConfigurableModuleClass implements OnModule
     const all = [...this.modules.values()];
     const ours = all.filter(({ metatype }) => metatype === FreqLimitModule);
     if (ours.length < 2) return;
-    const importers = all.filter(({ imports }) => ours.some((module) => imports.has(module)));
-    const names = [...new Set(importers.map(({ metatype }) => metatype.name))].filter(
-      (name) => name !== 'InternalCoreModule',
+    const importers = all.filter(({ metatype }) =>
+      importsOf(metatype).some((module) => module === FreqLimitModule),
     );
+    const names = importers.map(({ metatype }) => metatype.name).join(' and ') || 'dynamic modules';
     throw new FreqLimitError(
       'FREQ_LIMIT_INVALID_OPTIONS',
-      `FreqLimitModule is registered ${ours.length} times in one application, by ${names.join(' and ')}: register it once`,
+      `FreqLimitModule is registered ${ours.length} times in one application, by ${names}: register it once`,
     );
   }
+}
+
+/** The modules behind what a module's decorator imports. */
+function importsOf(metatype: object): unknown[] {
+  const imports = (Reflect.getMetadata('imports', metatype) ?? []) as readonly unknown[];
+  return imports.map((entry) => (Object(entry) as { module?: unknown }).module);
 }

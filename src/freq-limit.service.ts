@@ -141,7 +141,12 @@ export class FreqLimitService {
     const text = textOfAll(listOf(check.key));
     if (text === undefined) throw read.invalid('key', `${show(check.key)} is no value to count by`);
     return {
-      key: keyHead(this.options.namespace, ruleId('@', ['service', name]), windowMs) + text,
+      key:
+        keyHead(
+          this.options.namespace,
+          ruleId(name === undefined ? 'service' : `service.${name}`, ['service', name]),
+          windowMs,
+        ) + text,
       name: name ?? 'check',
       windowMs,
       limit: read.optional('limit', check.limit, COUNT) ?? Infinity,

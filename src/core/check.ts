@@ -56,11 +56,11 @@ export function toResult(check: Check, allowed: boolean, used: number, resetAfte
     used,
     remaining: used < limit ? limit - used : 0,
     resetAfterMs,
-    retryAfterMs: allowed ? 0 : retryAfter(resetAfterMs, windowMs),
+    retryAfterMs: allowed ? 0 : retryAfter(used, resetAfterMs, windowMs),
   };
 }
 
 /** A counter still denies in the last millisecond of its window, so a visit passes one millisecond after it. */
-function retryAfter(resetAfterMs: number, windowMs: number): number {
-  return resetAfterMs === 0 ? windowMs : Math.min(resetAfterMs + 1, windowMs);
+function retryAfter(used: number, resetAfterMs: number, windowMs: number): number {
+  return used === 0 ? windowMs : Math.min(resetAfterMs + 1, windowMs);
 }

@@ -42,23 +42,32 @@ export function isFreqLimitError(error: unknown): error is FreqLimitError | Freq
 const SHOWN = 128;
 
 /**
- * A value as an error message or a log line may show it: on one line, escaped, cut at 128 characters.
+ * A value as a message or a log line may show it: on one line, escaped, cut at 128 characters. Of objects only the
+ * kind, since they may hold what is nobody's business.
  */
 export function show(value: unknown): string {
-  const text = showWhole(value);
-  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
-}
-
-function showWhole(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value);
-  if (typeof value === 'function') return `[function ${value.name || 'anonymous'}]`;
-  if (Array.isArray(value)) return `[array of ${value.length}]`;
+  if (typeof value === 'string') return `"${oneLine(value)}"`;
+  if (typeof value === 'function') return `[function ${oneLine(value.name) || 'anonymous'}]`;
+  if (Array.isArray(value)) return `[list of ${value.length}]`;
   if (typeof value === 'object' && value !== null) return '[object]';
-  if (typeof value === 'bigint') return `${value}n`;
-  return String(value);
+  return oneLine(typeof value === 'bigint' ? `${value}n` : String(value));
 }
 
-/** An error's message in the same form, without quotes. */
+/** What was thrown, in the same form. */
 export function showError(error: unknown): string {
-  return show(error instanceof Error ? error.message : error).replace(/^"(.*)"$/s, '$1');
+  const { message, code } = Object(error) as { readonly message?: unknown; readonly code?: unknown };
+  if (typeof message !== 'string') return show(error);
+  // an AggregateError of Node, one for each address that was tried, has a code and no message
+  return oneLine(message === '' && typeof code === 'string' ? code : message);
+}
+
+function oneLine(text: string): string {
+  const cut = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+  // control characters, line separators and the halves of a broken surrogate pair
+  return cut.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/gu, escape);
+}
+
+function escape(character: string): string {
+  const short = JSON.stringify(character).slice(1, -1);
+  return short === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}` : short;
 }

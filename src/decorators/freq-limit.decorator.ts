@@ -1,4 +1,4 @@
-import { declareRule } from '../rules/metadata.js';
+import { declareRule, nextOrder } from '../rules/metadata.js';
 import type { FreqLimitRule, KeySpec, OfContext, Window } from '../rules/rule.js';
 import { decorate } from './decorate.js';
 
@@ -34,7 +34,8 @@ export function FreqLimit(
 ): ClassDecorator & MethodDecorator {
   const isRule = typeof first === 'object' && limit === undefined;
   const rule = isRule ? { ...first } : ({ window: first, limit, key } as FreqLimitRule);
+  const order = nextOrder();
   return decorate('@FreqLimit', (target, handler) => {
-    declareRule(rule, target, handler);
+    declareRule(rule, order, target, handler);
   });
 }

@@ -14,7 +14,7 @@ export function canonicalAddress(text: string, ipv6Subnet: number): string {
     .replace(/^\[(.*)\](:\d+)?$/, '$1')
     .replace(/^([\d.]+):\d+$/, '$1')
     .replace(/%.*$/s, '');
-  if (!ipaddr.isValid(bare)) return text;
+  if (!ipaddr.IPv4.isValidFourPartDecimal(bare) && !ipaddr.IPv6.isValid(bare)) return text;
   const address = ipaddr.process(bare);
   if (address.kind() === 'ipv4') return address.toString();
   return ipaddr.IPv6.networkAddressFromCIDR(`${bare}/${ipv6Subnet}`).toString();

@@ -14,7 +14,7 @@ export function toWindowMs(window: unknown): number {
   const ms = typeof window === 'number' ? window * UNITS.s : parse(window);
   // 1.1 s is 1100.0000000000002 ms in floating point, and was meant to be 1100
   const whole = Math.round(ms);
-  if (Number.isSafeInteger(whole) && whole >= 1 && Math.abs(ms - whole) < 1e-6) return whole;
+  if (Number.isSafeInteger(whole) && whole >= 1 && Math.abs(ms - whole) < 1e-6 + ms * 1e-15) return whole;
   throw new RangeError(`${show(window)} is no window: ${WINDOW_FORM}`);
 }
 

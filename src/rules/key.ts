@@ -109,7 +109,7 @@ function split(template: string): (string | Placeholder)[] {
 
 function refuseBareRoot(template: string): void {
   const [root] = template.split('.');
-  if (ROOTS.includes(root as Root)) {
+  if (ROOTS.includes(root as Root) && !/[{}]/.test(template)) {
     throw new TypeError(
       `${show(template)} is a constant text, one counter for all callers; for the value write ${show(`{${template}}`)}`,
     );
@@ -130,9 +130,9 @@ function compilePlaceholder(path: string): Placeholder {
   if (rest.length === 0 || rest.includes('')) {
     throw new TypeError(`{${path}} names no value; write a field of it, such as {${String(root)}.id}`);
   }
-  if (rest.includes('__proto__')) throw new TypeError(`{${path}}: __proto__ is no field of a request`);
   // a header's name may hold dots, and Node gives header names in lower case
   const steps = root === 'headers' ? [rest.join('.').toLowerCase()] : rest;
+  if (steps.includes('__proto__')) throw new TypeError(`{${path}}: __proto__ is no field of a request`);
   return { path, read: (visit) => walk(visit.request?.[root as Root], steps) };
 }
 

@@ -1,5 +1,4 @@
 import 'reflect-metadata';
-import type { DeclaredRule } from './planned-rule.js';
 import type { Level } from './plan.js';
 import type { FreqLimitRule } from './rule.js';
 
@@ -14,20 +13,43 @@ const HANDLERS = 'nestjs-freq-limit:handlers';
 
 type Target = object;
 
-/** Puts a rule before those that stand there already: decorators run from the last one written to the first. */
-export function declareRule(rule: FreqLimitRule, target: Target, handler: string | undefined): void {
-  prepend(RULES, [rule], target, handler);
+/** What one decorator said, and when it was written down. */
+interface Declared<T> {
+  readonly order: number;
+  readonly value: T;
+}
+
+let written = 0;
+
+/**
+ * The place of a decorator among all. Taken when it is written down, not when it is applied: stacked decorators are
+ * applied from the last one written to the first, those of `applyDecorators` from the first to the last.
+ */
+export function nextOrder(): number {
+  return ++written;
+}
+
+/** Notes a rule. */
+export function declareRule(
+  rule: FreqLimitRule,
+  order: number,
+  target: Target,
+  handler: string | undefined,
+): void {
+  add(RULES, { order, value: rule }, target, handler);
 }
 
 /** Notes names to skip; none means all. */
 export function declareSkip(names: readonly string[], target: Target, handler: string | undefined): void {
-  prepend(SKIP, [names], target, handler);
+  add(SKIP, { order: 0, value: names }, target, handler);
 }
 
-function prepend(key: string, items: readonly unknown[], target: Target, handler: string | undefined): void {
-  define(key, [...items, ...own(key, target, handler)], target, handler);
-  if (handler !== undefined)
-    define(HANDLERS, [...new Set([...own(HANDLERS, target, undefined), handler])], target, undefined);
+function add(key: string, item: Declared<unknown>, target: Target, handler: string | undefined): void {
+  const items = [...own<Declared<unknown>>(key, target, handler), item].sort((a, b) => a.order - b.order);
+  define(key, items, target, handler);
+  if (handler === undefined) return;
+  const handlers = new Set([...own<string>(HANDLERS, target, undefined), handler]);
+  define(HANDLERS, [...handlers], target, undefined);
 }
 
 function define(key: string, value: unknown, target: Target, handler: string | undefined): void {
@@ -35,12 +57,12 @@ function define(key: string, value: unknown, target: Target, handler: string | u
   else Reflect.defineMetadata(key, value, target, handler);
 }
 
-function own(key: string, target: Target, handler: string | undefined): readonly unknown[] {
+function own<T>(key: string, target: Target, handler: string | undefined): readonly T[] {
   const value: unknown =
     handler === undefined
       ? Reflect.getOwnMetadata(key, target)
       : Reflect.getOwnMetadata(key, target, handler);
-  return Array.isArray(value) ? value : [];
+  return (value as readonly T[] | undefined) ?? [];
 }
 
 /** A class, as far as its decorators are concerned. */
@@ -72,7 +94,7 @@ export function handlerLevel(classRef: ClassRef, handler: string): Level {
 export function decoratedHandlers(classRef: ClassRef): string[] {
   const names = new Set<string>();
   for (let at: unknown = classRef.prototype; isObject(at); at = Object.getPrototypeOf(at)) {
-    for (const name of own(HANDLERS, at, undefined)) names.add(name as string);
+    for (const name of own<string>(HANDLERS, at, undefined)) names.add(name);
   }
   return [...names];
 }
@@ -91,12 +113,12 @@ function levelOf(
   where: string,
 ): Level {
   const place = `@FreqLimit on ${where}`;
-  const rules = own(RULES, target, handler).map((rule): DeclaredRule => ({
-    rule: rule as FreqLimitRule,
+  const rules = own<Declared<FreqLimitRule>>(RULES, target, handler).map(({ value }) => ({
+    rule: value,
     level,
     place,
   }));
-  const skips = own(SKIP, target, handler) as readonly (readonly string[])[];
+  const skips = own<Declared<readonly string[]>>(SKIP, target, handler).map(({ value }) => value);
   const names = skips.some((one) => one.length === 0) ? [] : skips.flat();
   return { rules, skip: skips.length === 0 ? undefined : { names, place: `@SkipFreqLimit on ${where}` } };
 }

@@ -109,7 +109,7 @@ export function planRule(
   if (scope === 'handler' && level === 'app') {
     throw read.invalid('scope', "a rule of the module counts per 'controller' or for the whole 'app'");
   }
-  const key = read.parsed('key', () => compileKey(rule.key ?? defaults.defaultKey));
+  const key = read.parsed('key', () => compileKey(rule.key === undefined ? defaults.defaultKey : rule.key));
   const id = idOf(scope, owner, [name ?? '', ...(name === undefined ? [key.spec, windowSpec(window)] : [])]);
   return {
     declaredName: name,

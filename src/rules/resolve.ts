@@ -104,9 +104,12 @@ function valueOf(
   return typeof value === 'number' ? value : evaluate(rule, property, value, context);
 }
 
-/** Calls a rule's function. What it throws becomes the rule's failure, always as a rejection. */
-function evaluate<T>(
-  rule: PlannedRule,
+/**
+ * Calls a function of a rule or of the module. What it throws becomes a rejection that names the place.
+ * @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED`, always as a rejection
+ */
+export function evaluate<T>(
+  owner: FunctionOwner,
   property: string,
   ask: OfContext<T>,
   context: ExecutionContext,
@@ -114,7 +117,7 @@ function evaluate<T>(
   const answer = attempt(() => ask(context));
   if (!isPromise(answer)) return answer;
   return answer.then(undefined, (error: unknown) => {
-    throw ruleFailed(rule, `the ${property} function failed: ${showError(error)}`, error);
+    throw failed(owner, `the ${property} function failed: ${showError(error)}`, error);
   });
 }
 
@@ -122,17 +125,23 @@ function windowOf(rule: PlannedRule, window: unknown): number {
   try {
     return toWindowMs(window);
   } catch (error) {
-    throw ruleFailed(rule, `the window function answered ${showError(error)}`, error);
+    throw failed(rule, `the window function answered: ${(error as Error).message}`, error);
   }
 }
 
 function countOf(rule: PlannedRule, property: 'limit' | 'cost', value: unknown): number {
   if (COUNT.fits(value)) return value;
-  throw ruleFailed(rule, `the ${property} function answered ${show(value)}, which is not ${COUNT.words}`);
+  throw failed(rule, `the ${property} function answered ${show(value)}, which is not ${COUNT.words}`);
 }
 
-function ruleFailed(rule: PlannedRule, problem: string, cause?: unknown): FreqLimitError {
-  return new FreqLimitError('FREQ_LIMIT_RULE_FAILED', `${rule.place}, rule "${rule.name}": ${problem}`, {
-    cause,
-  });
+/** Whose function it is. */
+interface FunctionOwner {
+  readonly place: string;
+  /** The rule's name; the module's own functions have none. */
+  readonly name?: string;
+}
+
+function failed({ place, name }: FunctionOwner, problem: string, cause?: unknown): FreqLimitError {
+  const rule = name === undefined ? '' : `, rule "${name}"`;
+  return new FreqLimitError('FREQ_LIMIT_RULE_FAILED', `${place}${rule}: ${problem}`, { cause });
 }

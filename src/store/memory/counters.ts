@@ -54,6 +54,8 @@ export class Counters {
 
   /** Keeps a counter in order after it was charged. */
   settle(counter: Counter, windowMs: number, isFull: boolean, nowMs: number): void {
+    // another check of the same request may have needed its room
+    if (this.byKey.get(counter.key) !== counter) return;
     const lane = this.lane(windowMs);
     const isNew = counter.list === undefined;
     if (isNew || (isFull && counter.list === lane.open)) {
@@ -67,7 +69,7 @@ export class Counters {
   }
 
   delete(counter: Counter): void {
-    this.byKey.delete(counter.key);
+    if (this.byKey.get(counter.key) === counter) this.byKey.delete(counter.key);
     counter.list?.remove(counter);
   }
 

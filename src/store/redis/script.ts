@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { showError } from '../../core/errors.js';
 import type { RedisClient } from './redis-client.js';
 
 /** A Lua script that a server runs by its SHA-1. Registers nothing on the client, which may be shared with others. */
@@ -18,7 +19,7 @@ export class Script {
     try {
       return await client.evalsha(this.sha1, keys.length, ...keys, ...args);
     } catch (error) {
-      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      if (!showError(error).startsWith('NOSCRIPT')) throw error;
       return client.eval(this.source, keys.length, ...keys, ...args);
     }
   }

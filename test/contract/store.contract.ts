@@ -1,0 +1,278 @@
+import type { Check, CheckResult } from '../../src/core/check.js';
+import type { Store } from '../../src/store/store.js';
+import { check } from '../support/check.js';
+
+/** A store under test, with a way to let time go by and to look at its counters from outside. */
+export interface Subject {
+  readonly store: Store;
+  /** Lets all windows come nearer to their end. */
+  advance(ms: number): Promise<void>;
+  /** What is left of a counter's window; `undefined` where there is no counter. */
+  timeLeft(key: string): Promise<number | undefined>;
+}
+
+/** Every promise of `Store`, as a test. */
+export function describeStore(name: string, start: () => Promise<Subject>, stop: () => Promise<void>): void {
+  describe(`the ${name} store`, () => {
+    let subject: Subject;
+    let store: Store;
+    let serial = 0;
+    const key = (label: string, windowMs = 60_000): string => `${label}-${++serial}:${windowMs}:x`;
+    const consume = async (...checks: Check[]): Promise<CheckResult[]> => store.consume(checks);
+    const used = async (one: Check): Promise<number> => (await store.peek([one]))[0]!.used;
+
+    beforeAll(async () => {
+      subject = await start();
+      store = subject.store;
+      await store.open();
+    });
+    afterAll(stop);
+
+    it('lets exactly the limit through, and says what remains', async () => {
+      const one = check(key('limit'), { limit: 5 });
+      const seen: [boolean, number, number][] = [];
+      for (let i = 0; i < 7; i++) {
+        const [result] = await consume(one);
+        seen.push([result!.allowed, result!.used, result!.remaining]);
+      }
+      expect(seen).toEqual([
+        [true, 1, 4],
+        [true, 2, 3],
+        [true, 3, 2],
+        [true, 4, 1],
+        [true, 5, 0],
+        [false, 5, 0],
+        [false, 5, 0],
+      ]);
+    });
+
+    it('answers in the order of the checks, with their names', async () => {
+      const checks = [3, 1, 2].map((limit) => check(key('order'), { limit, name: `n${limit}` }));
+      expect((await consume(...checks)).map(({ name, limit }) => [name, limit])).toEqual([
+        ['n3', 3],
+        ['n1', 1],
+        ['n2', 2],
+      ]);
+    });
+
+    it('answers an empty list with an empty list', async () => {
+      expect(await store.consume([])).toEqual([]);
+      expect(await store.peek([])).toEqual([]);
+      await expect(Promise.resolve(store.reset([]))).resolves.toBeUndefined();
+    });
+
+    it('charges nothing when one check denies', async () => {
+      const day = check(key('day'), { limit: 10 });
+      const minute = check(key('minute'), { limit: 1 });
+      const results = [];
+      for (let i = 0; i < 6; i++) results.push(await consume(day, minute));
+      expect(results.map(([, last]) => last!.allowed)).toEqual([true, false, false, false, false, false]);
+      expect(results.at(-1)![0]).toMatchObject({ allowed: true, used: 1, remaining: 9 });
+      expect(await used(day)).toBe(1);
+      expect(await used(minute)).toBe(1);
+    });
+
+    it('charges countDenied checks whatever the others say, and their own denial too', async () => {
+      const day = check(key('day'), { limit: 3, countDenied: true });
+      const minute = check(key('minute'), { limit: 1 });
+      for (let i = 0; i < 6; i++) await consume(day, minute);
+      expect(await used(day)).toBe(6);
+      expect(await used(minute)).toBe(1);
+      expect((await consume(day, minute))[0]).toMatchObject({ allowed: false, used: 7, remaining: 0 });
+    });
+
+    it('leaves no new counter behind when it denies', async () => {
+      const fresh = check(key('fresh'), { limit: 5 });
+      const closed = check(key('closed'), { limit: 0 });
+      const [one, two] = await consume(fresh, closed);
+      expect(one).toMatchObject({ allowed: true, used: 0, remaining: 5, resetAfterMs: 0, retryAfterMs: 0 });
+      expect(two).toMatchObject({
+        allowed: false,
+        used: 0,
+        remaining: 0,
+        resetAfterMs: 0,
+        retryAfterMs: 60_000,
+      });
+      expect(await subject.timeLeft(fresh.key)).toBeUndefined();
+      expect(await subject.timeLeft(closed.key)).toBeUndefined();
+    });
+
+    it('refuses a visit that costs more than is left, and charges nothing for it', async () => {
+      const of = (cost: number): Check => check('', { limit: 5, cost });
+      const counter = key('cost');
+      const ask = async (cost: number): Promise<CheckResult> =>
+        (await consume({ ...of(cost), key: counter }))[0]!;
+      expect(await ask(4)).toMatchObject({ allowed: true, used: 4, remaining: 1 });
+      expect(await ask(4)).toMatchObject({ allowed: false, used: 4, remaining: 1 });
+      expect(await ask(100)).toMatchObject({ allowed: false, used: 4 });
+      expect(await ask(1)).toMatchObject({ allowed: true, used: 5, remaining: 0 });
+    });
+
+    it('looks without charging at a cost of 0', async () => {
+      const look = check(key('look'), { limit: 1, cost: 0 });
+      expect((await consume(look))[0]).toMatchObject({
+        allowed: true,
+        used: 0,
+        remaining: 1,
+        resetAfterMs: 0,
+      });
+      expect(await subject.timeLeft(look.key)).toBeUndefined();
+      await consume({ ...look, cost: 1 });
+      expect((await consume(look))[0]).toMatchObject({ allowed: true, used: 1, remaining: 0 });
+      expect(await used(look)).toBe(1);
+    });
+
+    it('only counts where there is no limit', async () => {
+      const count = check(key('count'), { limit: Infinity, cost: 3 });
+      const prior: number[] = [];
+      for (let i = 0; i < 3; i++) {
+        const [result] = await consume(count);
+        expect(result).toMatchObject({ allowed: true, limit: Infinity, remaining: Infinity });
+        prior.push(result!.used - result!.cost);
+      }
+      expect(prior).toEqual([0, 3, 6]);
+    });
+
+    it('counts exactly up to the largest limit', async () => {
+      const limit = Number.MAX_SAFE_INTEGER;
+      const vast = check(key('vast'), { limit });
+      await consume(vast, { ...vast, key: key('vast-too') });
+      await consume(vast);
+      expect((await consume(vast))[0]!.remaining).toBe(limit - 3);
+      const whole = check(key('whole'), { limit, cost: limit });
+      expect((await consume(whole))[0]).toMatchObject({ allowed: true, used: limit, remaining: 0 });
+      expect((await consume({ ...whole, cost: 1 }))[0]).toMatchObject({ allowed: false, used: limit });
+    });
+
+    it('takes checks with one key in turn', async () => {
+      const twice = check(key('twice'), { limit: 3 });
+      expect((await consume(twice, twice)).map((result) => result.used)).toEqual([1, 2]);
+      expect((await consume(twice, twice)).map((result) => result.allowed)).toEqual([true, false]);
+      expect(await used(twice)).toBe(2);
+    });
+
+    it('keeps what countDenied charged to a counter that another check of the request opened', async () => {
+      const counter = key('mixed');
+      const plain = check(counter, { limit: 5 });
+      const counting = check(counter, { limit: 5, countDenied: true });
+      const closed = check(key('closed'), { limit: 0 });
+      await consume(plain, counting, closed);
+      expect(await used(plain)).toBe(1);
+      expect(await subject.timeLeft(counter)).toBeGreaterThan(59_000);
+    });
+
+    it('opens a window at the first visit that is charged, and never moves its end', async () => {
+      const one = check(key('window'), { limit: 2, windowMs: 60_000 });
+      expect((await consume(one))[0]!.resetAfterMs).toBe(60_000);
+      await subject.advance(20_000);
+      const [second] = await consume(one);
+      expect(second!.resetAfterMs).toBeGreaterThan(39_000);
+      expect(second!.resetAfterMs).toBeLessThanOrEqual(40_000);
+      await subject.advance(20_000);
+      const [denied] = await consume(one);
+      expect(denied!.allowed).toBe(false);
+      expect(denied!.resetAfterMs).toBeLessThanOrEqual(20_000);
+      expect(denied!.retryAfterMs).toBe(denied!.resetAfterMs + 1);
+      await subject.advance(20_001);
+      expect((await consume(one))[0]).toMatchObject({ allowed: true, used: 1 });
+    });
+
+    it('gives each counter a window of its own', async () => {
+      const [a, b] = [check(key('a'), { windowMs: 60_000 }), check(key('b'), { windowMs: 60_000 })];
+      await consume(a);
+      await subject.advance(50_000);
+      await consume(b);
+      await subject.advance(15_000);
+      expect((await consume(a))[0]!.allowed).toBe(true);
+      expect((await consume(b))[0]!.allowed).toBe(false);
+    });
+
+    it('is not kept closed by a client that keeps trying', async () => {
+      const one = check(key('retry'), { limit: 5, windowMs: 60_000 });
+      const passed: number[] = [];
+      for (let second = 0; second <= 62; second++) {
+        if ((await consume(one))[0]!.allowed) passed.push(second);
+        await subject.advance(1_000);
+      }
+      // 61 where no time but ours goes by, 60 where some does
+      expect(passed.slice(0, 5)).toEqual([0, 1, 2, 3, 4]);
+      expect(passed[5]).toBeGreaterThanOrEqual(60);
+      expect(passed[5]).toBeLessThanOrEqual(61);
+    });
+
+    it('is not closed for more than a window by countDenied either', async () => {
+      const one = check(key('count-retry'), { limit: 1, windowMs: 60_000, countDenied: true });
+      for (let i = 0; i < 12; i++) {
+        await consume(one);
+        await subject.advance(5_000);
+      }
+      await subject.advance(1_000);
+      expect((await consume(one))[0]).toMatchObject({ allowed: true, used: 1 });
+    });
+
+    it('holds a window of a year to its end', async () => {
+      const year = 365 * 86_400_000;
+      const one = check(key('year', year), { windowMs: year });
+      await consume(one);
+      for (const days of [25, 339]) {
+        await subject.advance(days * 86_400_000);
+        expect((await consume(one))[0]!.allowed).toBe(false);
+      }
+      await subject.advance(86_400_000 + 1);
+      expect((await consume(one))[0]!.allowed).toBe(true);
+    });
+
+    it('peeks at each check on its own and charges none', async () => {
+      const spent = check(key('spent'), { limit: 1 });
+      const free = check(key('free'), { limit: 2 });
+      await consume(spent);
+      for (let i = 0; i < 3; i++) {
+        const [one, two] = await store.peek([spent, free]);
+        expect(one).toMatchObject({ allowed: false, used: 1, remaining: 0 });
+        expect(one!.retryAfterMs).toBeGreaterThan(59_000);
+        expect(two).toMatchObject({ allowed: true, used: 0, remaining: 2, resetAfterMs: 0, retryAfterMs: 0 });
+      }
+      expect(await subject.timeLeft(free.key)).toBeUndefined();
+    });
+
+    it('forgets a counter that is reset, and no other', async () => {
+      const [gone, kept] = [check(key('*')), check(key('kept'))];
+      await consume(gone, kept);
+      await store.reset([gone.key, key('never-seen')]);
+      expect((await consume(gone))[0]!.allowed).toBe(true);
+      expect((await consume(kept))[0]!.allowed).toBe(false);
+    });
+
+    it('gives a raised limit at once and takes it back at once, on the same counter', async () => {
+      const of = (limit: number): Check => check('raised:60000:x', { limit });
+      for (let i = 0; i < 8; i++) await consume(of(3));
+      expect((await consume(of(10)))[0]).toMatchObject({ allowed: true, used: 4, remaining: 6 });
+      expect((await consume(of(3)))[0]).toMatchObject({ allowed: false, used: 4, remaining: 0 });
+    });
+
+    it.each(['constructor', '__proto__', 'hasOwnProperty'])(
+      'counts the key %s like any other',
+      async (name) => {
+        expect((await consume(check(name)))[0]!.allowed).toBe(true);
+        expect((await consume(check(name)))[0]!.allowed).toBe(false);
+      },
+    );
+
+    it('admits exactly the limit of many visits at once', async () => {
+      const [small, large] = [check(key('small'), { limit: 50 }), check(key('large'), { limit: 1_000 })];
+      const all = await Promise.all(Array.from({ length: 500 }, () => consume(large, small)));
+      expect(all.filter((results) => results.every((result) => result.allowed))).toHaveLength(50);
+      expect(await used(large)).toBe(50);
+    });
+
+    it.each([1, 2, 20, 200])('decides %i checks together', async (count) => {
+      const checks = Array.from({ length: count }, (_, i) =>
+        check(key(`many${i}`), { limit: i === count - 1 ? 1 : 5 }),
+      );
+      expect((await consume(...checks)).every((result) => result.allowed)).toBe(true);
+      const second = await consume(...checks);
+      expect(second.filter((result) => !result.allowed)).toHaveLength(1);
+      expect(second.map((result) => result.used)).toEqual(checks.map(() => 1));
+    });
+  });
+}

@@ -1,0 +1,20 @@
+import { memorySubject, redisSubject, type RedisSubject } from '../support/subjects.js';
+import { describeStore } from './store.contract.js';
+
+describeStore(
+  'memory',
+  () => Promise.resolve(memorySubject()),
+  () => Promise.resolve(),
+);
+
+let redis: RedisSubject;
+
+describeStore(
+  'Redis',
+  async () => (redis = await redisSubject()),
+  async () => {
+    const faults = await redis.sweep();
+    await redis.stop();
+    expect(faults).toEqual([]);
+  },
+);

@@ -1,0 +1,261 @@
+import {
+  type CanActivate,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Injectable,
+  Logger,
+  Module,
+  UnauthorizedException,
+  UseGuards,
+} from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { FreqLimit, FreqLimitGuard, FreqLimitModule, type FreqLimitRule } from '../../src/index.js';
+import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
+import type { Store } from '../../src/store/store.js';
+import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
+import { remaining } from '../support/http.js';
+
+afterEach(closeApps);
+afterEach(() => jest.restoreAllMocks());
+
+/** What the library says to the log at error level. */
+function errorLines(): string[] {
+  const lines: string[] = [];
+  jest
+    .spyOn(Logger.prototype, 'error')
+    .mockImplementation((message: unknown) => void lines.push(String(message)));
+  return lines;
+}
+
+describe.each(PLATFORMS)('the guard on %s', (platform) => {
+  it('counts one visit however often it is reached, with one call of the store', async () => {
+    @Injectable()
+    class Sub extends FreqLimitGuard {}
+    @Controller()
+    @UseGuards(FreqLimitGuard)
+    @FreqLimit({ window: '1m', limit: 2, name: 'class' })
+    class Often {
+      @Get()
+      @UseGuards(FreqLimitGuard, Sub)
+      @FreqLimit({ window: '1m', limit: 2, name: 'method' })
+      get() {
+        return 'ok';
+      }
+    }
+    const limits = { rules: [{ window: '1m', limit: 2, name: 'module' }] } as const;
+    const { app, url } = await startApp(platform, { controllers: [Often], limits });
+    const consume = jest.spyOn(app.get<Store>(FREQ_LIMIT_STORE), 'consume');
+    const first = await fetch(url);
+    expect(remaining(first)).toEqual({ module: 1, class: 1, method: 1 });
+    expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
+    expect(consume).toHaveBeenCalledTimes(3);
+    expect(consume.mock.calls[0]![0]).toHaveLength(3);
+  });
+
+  it('does not trouble the store for a handler without rules', async () => {
+    @Controller()
+    class Free {
+      @Get()
+      get() {
+        return 'ok';
+      }
+    }
+    const { app, url } = await startApp(platform, { controllers: [Free] });
+    const consume = jest.spyOn(app.get<Store>(FREQ_LIMIT_STORE), 'consume');
+    const response = await fetch(url);
+    expect(response.status).toBe(200);
+    expect([...response.headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
+    expect(consume).not.toHaveBeenCalled();
+  });
+
+  it('can be replaced by overrideGuard in tests, and then asks for nothing', async () => {
+    @Controller()
+    class Limited {
+      @Get()
+      @FreqLimit('1m', 1)
+      get() {
+        return 'ok';
+      }
+    }
+    // nobody listens there
+    const limits = { redis: 'redis://127.0.0.1:1', rules: [{ window: '1m', limit: 1 }] } as const;
+    jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    const { url } = await startApp(platform, { controllers: [Limited], limits }, (builder) =>
+      builder.overrideGuard(FreqLimitGuard).useValue({ canActivate: () => true }),
+    );
+    expect(new Set(await statuses(20, () => fetch(url)))).toEqual(new Set([200]));
+  });
+
+  it('works where a module uses it that imports nothing of ours, after the guard that knows the user', async () => {
+    @Injectable()
+    class AuthGuard implements CanActivate {
+      canActivate(context: ExecutionContext): boolean {
+        const request = context
+          .switchToHttp()
+          .getRequest<{ headers: Record<string, string>; user?: object }>();
+        if (request.headers['user'] === undefined) throw new UnauthorizedException();
+        request.user = { id: request.headers['user'] };
+        return true;
+      }
+    }
+    @Controller('users')
+    @UseGuards(AuthGuard, FreqLimitGuard)
+    class Users {
+      @Get()
+      @FreqLimit('1m', 1, '{user.id}')
+      get() {
+        return 'ok';
+      }
+    }
+    @Module({ controllers: [Users] })
+    class FeatureModule {}
+    const { url } = await serve(platform, {
+      imports: [FreqLimitModule.forRoot({ globalGuard: false }), FeatureModule],
+    });
+    const as = (user: string) => (): Promise<Response> => fetch(`${url}/users`, { headers: { user } });
+    expect(await statuses(2, as('a'))).toEqual([200, 429]);
+    expect(await statuses(2, as('b'))).toEqual([200, 429]);
+    expect(await statuses(3, () => fetch(`${url}/users`))).toEqual([401, 401, 401]);
+  });
+
+  it('stands globally before the guards of a route, so that failed log-ins count', async () => {
+    class Never implements CanActivate {
+      canActivate(): boolean {
+        throw new UnauthorizedException();
+      }
+    }
+    @Controller()
+    class Login {
+      @Get()
+      @UseGuards(Never)
+      @FreqLimit('1m', 5, '{ip}')
+      get() {
+        return 'ok';
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [Login] });
+    expect(await statuses(6, () => fetch(url))).toEqual([401, 401, 401, 401, 401, 429]);
+  });
+
+  it('answers 500 with one line when functions of rules fail, and charges nothing', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => void unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    let calls = 0;
+    let handled = 0;
+    const later = (ms: number, message: string) => async (): Promise<never> => {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      throw new Error(message);
+    };
+    @Controller()
+    class Failing {
+      @Get()
+      @FreqLimit({ window: '1m', limit: 1, name: 'fine', key: () => (calls++, 'x') })
+      @FreqLimit({ window: '1m', limit: 1, name: 'late', key: later(20, 'late key') })
+      @FreqLimit({
+        window: '1m',
+        limit: 1,
+        name: 'early',
+        key: () => {
+          throw new Error('early\nkey');
+        },
+      })
+      @FreqLimit({ window: '1m', limit: later(40, 'later limit'), name: 'later' })
+      get() {
+        handled++;
+        return 'ok';
+      }
+      @Get('fine')
+      @FreqLimit({ window: '1m', limit: 1, name: 'fine', scope: 'controller', key: () => 'x' })
+      fine() {
+        return 'ok';
+      }
+    }
+    const lines = errorLines();
+    const { app, url } = await startApp(platform, { controllers: [Failing] });
+    const consume = jest.spyOn(app.get<Store>(FREQ_LIMIT_STORE), 'consume');
+    expect(await statuses(2, () => fetch(url))).toEqual([500, 500]);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    process.off('unhandledRejection', note);
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^@FreqLimit on Failing\.get, rule "early": the key function failed: early\\nkey$/,
+      ),
+      expect.anything(),
+    ]);
+    expect([unhandled, handled, calls]).toEqual([[], 0, 2]);
+    expect(consume).not.toHaveBeenCalled();
+  });
+
+  it.each<[string, Partial<FreqLimitRule>]>([
+    ['NaN for a limit', { limit: () => NaN }],
+    ['undefined for a limit', { limit: () => undefined as never }],
+    ['null for a limit', { limit: () => null as never }],
+    ['a text for a limit', { limit: () => '5' as never }],
+    ['a negative limit', { limit: () => -1 }],
+    ['an infinite limit', { limit: () => Infinity }],
+    ['a fraction for a limit', { limit: () => 2.5 }],
+    ['a promise of NaN for a limit', { limit: () => Promise.resolve(NaN) }],
+    ['a negative cost', { cost: () => -1 }],
+    ['a cost beyond all numbers', { cost: () => 2 ** 53 }],
+    ['a window that is none', { window: () => '1 fortnight' as never }],
+    ['a window of nothing', { window: () => 0 }],
+    [
+      'a skipIf that throws',
+      {
+        skipIf: () => {
+          throw new Error('no');
+        },
+      },
+    ],
+  ])('answers 500, never a pass, to %s', async (_, part) => {
+    @Controller()
+    class Odd {
+      @Get()
+      @FreqLimit({ window: '1m', limit: 1, name: 'odd', ...part })
+      @FreqLimit({ window: '1m', limit: 5, name: 'neighbour', scope: 'controller' })
+      get() {
+        return 'ok';
+      }
+      @Get('neighbour')
+      @FreqLimit({ window: '1m', limit: 5, name: 'neighbour', scope: 'controller' })
+      neighbour() {
+        return 'ok';
+      }
+    }
+    const lines = errorLines();
+    const { url } = await startApp(platform, { controllers: [Odd] });
+    const failed = await fetch(url);
+    expect([failed.status, ((await failed.json()) as { message: string }).message]).toEqual([
+      500,
+      'Internal Server Error',
+    ]);
+    expect(lines).toEqual([expect.stringContaining('@FreqLimit on Odd.get, rule "odd": the ')]);
+    expect(remaining(await fetch(`${url}/neighbour`))).toEqual({ neighbour: 4 });
+  });
+
+  it('leaves all limits out where the module’s skipIf says true, and only then', async () => {
+    @Controller()
+    class Skipped {
+      @Get()
+      @FreqLimit('1m', 1)
+      get() {
+        return 'ok';
+      }
+    }
+    const skipIf = async (context: ExecutionContext) =>
+      context.switchToHttp().getRequest<{ headers: Record<string, string> }>().headers['staff'] === 'yes';
+    const { url } = await startApp(platform, { controllers: [Skipped], limits: { skipIf } });
+    expect(await statuses(3, () => fetch(url, { headers: { staff: 'yes' } }))).toEqual([200, 200, 200]);
+    expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
+    await closeApps();
+    const lines = errorLines();
+    const broken = (): never => {
+      throw new Error('no staff list');
+    };
+    const second = await startApp(platform, { controllers: [Skipped], limits: { skipIf: broken } });
+    expect(await statuses(1, () => fetch(second.url))).toEqual([500]);
+    expect(lines).toEqual([expect.stringContaining('skipIf function failed: no staff list')]);
+  });
+});

@@ -1,0 +1,209 @@
+import {
+  Controller,
+  Get,
+  Head,
+  Injectable,
+  InternalServerErrorException,
+  type MessageEvent,
+  type NestMiddleware,
+  NotFoundException,
+  Post,
+  Res,
+  Sse,
+  StreamableFile,
+} from '@nestjs/common';
+import { of, type Observable } from 'rxjs';
+import { parseList } from 'structured-headers';
+import { FreqLimit, type FreqLimitOptions, SkipFreqLimit } from '../../src/index.js';
+import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
+import { limitHeaders } from '../support/http.js';
+
+@Controller()
+@FreqLimit({ window: '1m', limit: 5, name: 'minute' })
+@FreqLimit({ window: '1d', limit: 100, name: 'day' })
+class Answers {
+  @Get('ok')
+  ok() {
+    return 'ok';
+  }
+  @Post('ok')
+  post() {
+    return 'ok';
+  }
+  @Get('missing')
+  missing() {
+    throw new NotFoundException();
+  }
+  @Get('broken')
+  broken() {
+    throw new InternalServerErrorException();
+  }
+  @Get('raw')
+  raw(@Res() response: { send(text: string): void }) {
+    response.send('ok');
+  }
+  @Get('file')
+  file() {
+    return new StreamableFile(Buffer.from('ok'));
+  }
+  @Sse('events')
+  events(): Observable<MessageEvent> {
+    return of({ data: 'one' });
+  }
+  @Get('none')
+  @SkipFreqLimit()
+  none() {
+    return 'ok';
+  }
+  @Head('head')
+  head() {}
+}
+
+afterEach(closeApps);
+
+describe.each(PLATFORMS)('headers on %s', (platform) => {
+  const start = async (headers?: FreqLimitOptions['headers']): Promise<string> => {
+    const limits = headers === undefined ? {} : { headers };
+    return (await startApp(platform, { controllers: [Answers], limits })).url;
+  };
+
+  it.each(['ok', 'missing', 'broken', 'raw', 'file', 'events', 'head'])(
+    'are the same, byte for byte, on an answer of /%s',
+    async (path) => {
+      const url = await start();
+      const response = await fetch(`${url}/${path}`, { method: path === 'head' ? 'HEAD' : 'GET' });
+      expect(limitHeaders(response)).toEqual({
+        'ratelimit-policy': '"minute";q=5;w=60, "day";q=100;w=86400',
+        ratelimit: '"minute";r=4;t=60, "day";r=99;t=86400',
+      });
+    },
+  );
+
+  it('tell on a denial when to come back', async () => {
+    const url = await start();
+    await statuses(5, () => fetch(`${url}/ok`));
+    for (const path of ['ok', 'events', 'file']) {
+      const response = await fetch(`${url}/${path}`);
+      expect(response.status).toBe(429);
+      expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+      const { 'retry-after': wait, ratelimit } = limitHeaders(response);
+      expect(['59', '60']).toContain(wait);
+      expect(ratelimit).toMatch(/^"minute";r=0;t=(59|60), "day";r=95;t=(86400|86399)$/);
+      expect(((await response.json()) as { retryAfter: number }).retryAfter).toBe(Number(wait));
+    }
+  });
+
+  it('are structured fields to an independent parser', async () => {
+    const response = await fetch(`${await start()}/ok`);
+    const items = (name: string): unknown =>
+      parseList(response.headers.get(name)!).map(([value, parameters]) => [
+        value,
+        Object.fromEntries(parameters),
+      ]);
+    expect(items('ratelimit-policy')).toEqual([
+      ['minute', { q: 5, w: 60 }],
+      ['day', { q: 100, w: 86_400 }],
+    ]);
+    expect(items('ratelimit')).toEqual([
+      ['minute', { r: 4, t: 60 }],
+      ['day', { r: 99, t: 86_400 }],
+    ]);
+  });
+
+  it('are X-RateLimit of the tightest rule where legacy is asked for, on denials too', async () => {
+    const url = await start('legacy');
+    const seen = [];
+    for (let i = 0; i < 6; i++) seen.push(limitHeaders(await fetch(`${url}/ok`)));
+    expect(seen[0]).toEqual({
+      'x-ratelimit-limit': '5',
+      'x-ratelimit-remaining': '4',
+      'x-ratelimit-reset': '60',
+    });
+    expect(seen[5]).toMatchObject({ 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '0' });
+    expect(seen[5]!['retry-after']).toBe(seen[5]!['x-ratelimit-reset']);
+  });
+
+  it.each([
+    ['draft', ['ratelimit', 'ratelimit-policy']],
+    ['draft-11', ['ratelimit', 'ratelimit-policy']],
+    [
+      'both',
+      ['ratelimit', 'ratelimit-policy', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
+    ],
+    ['none', []],
+  ] as const)('are with %s: %j', async (headers, names) => {
+    const url = await start(headers);
+    expect(Object.keys(limitHeaders(await fetch(`${url}/ok`))).sort()).toEqual(names);
+    await statuses(5, () => fetch(`${url}/ok`));
+    const denied = Object.keys(limitHeaders(await fetch(`${url}/ok`))).sort();
+    expect(denied).toEqual(headers === 'none' ? [] : [...names, 'retry-after'].sort());
+  });
+
+  it('are absent where no rule applies', async () => {
+    expect(limitHeaders(await fetch(`${await start()}/none`))).toEqual({});
+  });
+
+  it('say whole seconds for windows below a second, and never 0 to a denied client', async () => {
+    @Controller()
+    class Short {
+      @Get()
+      @FreqLimit({ window: '300ms', limit: 1, name: 'short' })
+      get() {
+        return 'ok';
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [Short] });
+    expect(limitHeaders(await fetch(url))).toEqual({
+      'ratelimit-policy': '"short";q=1;w=1',
+      ratelimit: '"short";r=0;t=1',
+    });
+  });
+
+  it('count a HEAD like a GET, on the same counter', async () => {
+    const url = await start();
+    const codes = await statuses(6, () => fetch(`${url}/ok`, { method: 'HEAD' }));
+    expect(codes).toEqual([200, 200, 200, 200, 200, 429]);
+    expect(await statuses(1, () => fetch(`${url}/ok`))).toEqual([429]);
+  });
+
+  it('leave preflights uncounted, and a denial readable to a browser', async () => {
+    const limits = { rules: [{ window: '1m', limit: 2, name: 'module' }] } as const;
+    @Controller()
+    class Cors {
+      @Get()
+      get() {
+        return 'ok';
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [Cors], limits }, undefined, (app) =>
+      app.enableCors(),
+    );
+    const origin = { origin: 'https://example.org' };
+    const preflight = { ...origin, 'access-control-request-method': 'GET' };
+    const codes = await statuses(5, () => fetch(url, { method: 'OPTIONS', headers: preflight }));
+    expect(codes.every((code) => code < 300)).toBe(true);
+    expect(await statuses(2, () => fetch(url, { headers: origin }))).toEqual([200, 200]);
+    const denied = await fetch(url, { headers: origin });
+    expect([denied.status, denied.headers.get('access-control-allow-origin')]).toEqual([429, '*']);
+  });
+
+  it('do not disturb an answer that is already on its way', async () => {
+    // Express alone: on Fastify a middleware that answers ends the request before any guard
+    // eslint-disable-next-line jest/no-conditional-in-test -- the other platform has no such case
+    if (platform === 'fastify') return expect(platform).toBe('fastify');
+    @Injectable()
+    class Early implements NestMiddleware {
+      use(_request: unknown, response: { write(text: string): void }, next: () => void): void {
+        response.write('early ');
+        next();
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [Answers] }, undefined, (app) => {
+      const early = new Early();
+      app.use(early.use.bind(early));
+    });
+    const response = await fetch(`${url}/raw`).catch(() => undefined);
+    expect(response?.status).toBe(200);
+    expect(limitHeaders(response!)).toEqual({});
+  });
+});

@@ -1,0 +1,257 @@
+import { Body, Controller, Get, Post } from '@nestjs/common';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FreqLimit } from '../../src/index.js';
+import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
+import { post } from '../support/http.js';
+import { FreqLimitModule } from '../../src/freq-limit.module.js';
+
+@Controller()
+class Keys {
+  @Post('phone')
+  @FreqLimit('1m', 2, 'phone:{body.phone}')
+  phone(@Body() body: unknown) {
+    return { body };
+  }
+  @Get('phone')
+  @FreqLimit('1m', 2, '{body.phone}')
+  noBody() {
+    return 'ok';
+  }
+  @Get('query')
+  @FreqLimit('1m', 2, '{query.q}')
+  query() {
+    return 'ok';
+  }
+  @Get('param/:id')
+  @FreqLimit('1m', 1, 'item:{params.id}')
+  param() {
+    return 'ok';
+  }
+  @Get('header')
+  @FreqLimit('1m', 1, '{headers.X-Api-Key}')
+  header() {
+    return 'ok';
+  }
+  @Get('all')
+  @FreqLimit('1m', 2, 'everybody')
+  all() {
+    return 'ok';
+  }
+  @Post('two')
+  @FreqLimit('1m', 1, '{body.a}{body.b}')
+  two() {
+    return 'ok';
+  }
+  @Post('deny')
+  @FreqLimit({ window: '1m', limit: 1, key: '{body.phone}', onMissingKey: 'deny' })
+  deny() {
+    return 'ok';
+  }
+  @Post('skip')
+  @FreqLimit({ window: '1m', limit: 1, key: '{body.phone}', onMissingKey: 'skip' })
+  skip() {
+    return 'ok';
+  }
+  @Get('ip')
+  @FreqLimit('1m', 2, '{ip}')
+  ip() {
+    return 'ok';
+  }
+  @Get('function')
+  @FreqLimit('1m', 1, async (context) => {
+    const { query } = context.switchToHttp().getRequest<{ query: Record<string, string> }>();
+    return [query['tenant'], query['user']];
+  })
+  fn() {
+    return 'ok';
+  }
+}
+
+afterEach(closeApps);
+
+describe.each(PLATFORMS)('keys on %s', (platform) => {
+  let url: string;
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+
+  beforeEach(async () => {
+    ({ url } = await startApp(platform, { controllers: [Keys] }, undefined, trustLoopback));
+  });
+
+  function trustLoopback(app: { getHttpAdapter(): { getInstance(): unknown; getType(): string } }): void {
+    const adapter = app.getHttpAdapter();
+    if (adapter.getType() === 'express')
+      (adapter.getInstance() as { set: (...args: string[]) => void }).set('trust proxy', 'loopback');
+  }
+
+  it('count each value on its own, a number as its text', async () => {
+    const seen = [];
+    for (const phone of [13800000000, '13800000000', 13800000000, '13900000000', true, 'true', 'true']) {
+      seen.push((await post(`${url}/phone`, { phone })).status);
+    }
+    expect(seen).toEqual([201, 201, 429, 201, 201, 201, 429]);
+  });
+
+  const lacking: [string, RequestInit][] = [
+    ['no body', { method: 'POST' }],
+    ['an empty object', json({})],
+    ['null for a body', json(null)],
+    ['a list for a body', json([1])],
+    ['an empty text', json({ phone: '' })],
+    ['null', json({ phone: null })],
+    ['a list', json({ phone: ['1', '2'] })],
+    ['an object', json({ phone: { $ne: 1 } })],
+    ['a name of every object', json({ toString: 1 })],
+    ['plain text', { method: 'POST', body: 'phone=1', headers: { 'content-type': 'text/plain' } }],
+  ];
+
+  it.each(lacking)('count a request with %s by its address, on a counter of its own', async (_, init) => {
+    const ask = (): Promise<Response> => fetch(`${url}/phone`, init);
+    const codes = await statuses(3, ask);
+    // what a parser refuses never reaches a handler, nor its limits
+    if (codes[0] === 400 || codes[0] === 415) return expect(new Set(codes).size).toBe(1);
+    expect(codes).toEqual([201, 201, 429]);
+    // the callers who send a phone are not affected, nor are they by its address as a phone
+    expect((await post(`${url}/phone`, { phone: '127.0.0.1' })).status).toBe(201);
+  });
+
+  it('count all ways to leave a key out as one, so that none gives a fresh counter', async () => {
+    expect((await post(`${url}/phone`, {})).status).toBe(201);
+    expect((await post(`${url}/phone`, { phone: [1] })).status).toBe(201);
+    expect((await post(`${url}/phone`, { phone: { a: 1 } })).status).toBe(429);
+  });
+
+  it('read a GET without a body, and a doubled query parameter, as lacking', async () => {
+    expect(await statuses(3, () => fetch(`${url}/phone`))).toEqual([200, 200, 429]);
+    expect(await statuses(3, () => fetch(`${url}/query?q=1&q=2`))).toEqual([200, 200, 429]);
+    expect(await statuses(3, () => fetch(`${url}/query?q=1`))).toEqual([200, 200, 429]);
+  });
+
+  it('refuse with 400, or leave the rule out, where the rule says so', async () => {
+    const denied = await post(`${url}/deny`, {});
+    expect([denied.status, ((await denied.json()) as { message: string }).message]).toEqual([
+      400,
+      'The request lacks what its limit counts by: body phone',
+    ]);
+    expect(await statuses(2, () => post(`${url}/deny`, { phone: 1 }))).toEqual([201, 429]);
+    expect(await statuses(3, () => post(`${url}/skip`, {}))).toEqual([201, 201, 201]);
+    expect(await statuses(2, () => post(`${url}/skip`, { phone: 1 }))).toEqual([201, 429]);
+  });
+
+  it('read parameters and headers', async () => {
+    expect(await statuses(2, () => fetch(`${url}/param/7`))).toEqual([200, 429]);
+    expect(await statuses(1, () => fetch(`${url}/param/8`))).toEqual([200]);
+    expect(await statuses(2, () => fetch(`${url}/header`, { headers: { 'x-api-key': 'k' } }))).toEqual([
+      200, 429,
+    ]);
+    expect(await statuses(1, () => fetch(`${url}/header`, { headers: { 'x-api-key': 'l' } }))).toEqual([200]);
+  });
+
+  it('without a placeholder are one counter for everybody', async () => {
+    expect(await statuses(3, () => fetch(`${url}/all`))).toEqual([200, 200, 429]);
+  });
+
+  it('never run into each other, whatever characters they have', async () => {
+    const odd = [
+      'a:b',
+      'a',
+      'b',
+      '{x}',
+      '{',
+      '%',
+      '%7C',
+      'a|b',
+      '|',
+      '~',
+      '\u0000',
+      'a\r\nb',
+      'é',
+      'é',
+      '💥',
+      '\ud800',
+      '\udfff',
+      '*',
+      'x'.repeat(10_000),
+    ];
+    const pairs = odd.flatMap((a) => [
+      [a, 'b'],
+      ['a', a],
+      [`${a}b`, 'c'],
+      [a, 'bc'],
+    ]);
+    const distinct = [...new Set(pairs.map((pair) => JSON.stringify(pair)))];
+    const codes = await Promise.all(
+      distinct.map(async (pair) => {
+        const [a, b] = JSON.parse(pair) as [string, string];
+        return (await post(`${url}/two`, { a, b })).status;
+      }),
+    );
+    expect(codes).toEqual(distinct.map(() => 201));
+    expect((await post(`${url}/two`, { a: 'a:b', b: 'b' })).status).toBe(429);
+  });
+
+  it('come from functions, sync or async, one value or several', async () => {
+    expect(await statuses(2, () => fetch(`${url}/function?tenant=a&user=b`))).toEqual([200, 429]);
+    expect(await statuses(1, () => fetch(`${url}/function?tenant=a&user=c`))).toEqual([200]);
+    // one of them is missing: by address
+    expect(await statuses(2, () => fetch(`${url}/function?tenant=a`))).toEqual([200, 429]);
+    expect(await statuses(1, () => fetch(`${url}/function?user=b`))).toEqual([429]);
+  });
+
+  it('see the address that the application trusts, and no other', async () => {
+    const ask = (address: string): Promise<Response> => fetch(`${url}/ip`, { headers: from(address) });
+    const spoofed = [];
+    for (let i = 0; i < 3; i++) spoofed.push((await ask(`6.6.6.${i}, 198.51.100.9`)).status);
+    expect(spoofed).toEqual([200, 200, 429]);
+    // Fastify is told to trust nobody here
+    expect((await ask('198.51.100.8')).status).toBe(platform === 'express' ? 200 : 429);
+  });
+
+  it('take an IPv6 network for one client, and an IPv4 address in IPv6 for itself', async () => {
+    // eslint-disable-next-line jest/no-conditional-in-test -- only this adapter was told to trust the header
+    if (platform === 'fastify') return expect(platform).toBe('fastify');
+    const of = async (...addresses: string[]): Promise<number[]> => {
+      const codes = [];
+      for (const address of addresses)
+        codes.push((await fetch(`${url}/ip`, { headers: from(address) })).status);
+      return codes;
+    };
+    expect(await of('2001:db8:1:2::1', '2001:DB8:1:2:ffff::2', '2001:db8:1:2:3:4:5:6')).toEqual([
+      200, 200, 429,
+    ]);
+    expect(await of('2001:db8:1:3::1')).toEqual([200]);
+    expect(await of('203.0.113.5', '::ffff:203.0.113.5', '::ffff:cb00:7105')).toEqual([200, 200, 429]);
+    expect(await of('203.0.113.6')).toEqual([200]);
+  });
+});
+
+describe.each(PLATFORMS)('a caller without an address on %s', (platform) => {
+  it('is counted on a counter of its own', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'freq-limit-'));
+    const socketPath = join(dir, 'http.sock');
+    const { app, url } = await serve(platform, { imports: [FreqLimitModule.forRoot()], controllers: [Keys] });
+    const { createServer } = await import('node:http');
+    const listeners = (app.getHttpServer() as import('node:http').Server).listeners('request');
+    const local = createServer((...args) => listeners.forEach((listener) => listener(...args)));
+    await new Promise<void>((resolve) => local.listen(socketPath, resolve));
+    const ask = (): Promise<number> =>
+      new Promise((resolve, reject) => {
+        request({ socketPath, path: '/ip', agent: false }, (response) => {
+          response.resume();
+          resolve(response.statusCode!);
+        })
+          .on('error', reject)
+          .end();
+      });
+    expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 429]);
+    expect((await fetch(`${url}/ip`)).status).toBe(200);
+    await new Promise((resolve) => local.close(resolve));
+    await rm(dir, { recursive: true });
+  });
+});
+
+function json(body: unknown): RequestInit {
+  return { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+}

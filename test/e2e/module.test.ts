@@ -1,0 +1,268 @@
+import { Controller, Get, Injectable, Logger, Module } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { Test } from '@nestjs/testing';
+import { Redis } from 'ioredis';
+import { once } from 'node:events';
+import {
+  FreqLimit,
+  FreqLimitModule,
+  type FreqLimitOptions,
+  type FreqLimitOptionsFactory,
+  FreqLimitService,
+} from '../../src/index.js';
+import { FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
+import { closeApps, PLATFORMS, serve, statuses } from '../support/app.js';
+import { keysOf, plainClient, redisUrl, uniqueNamespace } from '../support/redis.js';
+
+@Controller()
+class Limited {
+  @Get()
+  @FreqLimit({ window: '1m', name: 'one', limit: 1 })
+  get() {
+    return 'ok';
+  }
+}
+
+@Injectable()
+class Settings implements FreqLimitOptionsFactory {
+  createFreqLimitOptions(): FreqLimitOptions {
+    return { headers: 'legacy' };
+  }
+}
+
+@Module({ providers: [Settings], exports: [Settings] })
+class SettingsModule {}
+
+afterEach(closeApps);
+afterEach(() => jest.restoreAllMocks());
+
+describe.each(PLATFORMS)('the module on %s', (platform) => {
+  it.each([
+    ['forRoot()', () => FreqLimitModule.forRoot(), 'ratelimit'],
+    ['forRoot with options', () => FreqLimitModule.forRoot({ headers: 'legacy' }), 'x-ratelimit-limit'],
+    [
+      'useFactory with inject and imports',
+      () =>
+        FreqLimitModule.forRootAsync({
+          imports: [SettingsModule],
+          inject: [Settings],
+          useFactory: async (settings: Settings) => settings.createFreqLimitOptions(),
+        }),
+      'x-ratelimit-limit',
+    ],
+    ['useFactory alone', () => FreqLimitModule.forRootAsync({ useFactory: () => ({}) }), 'ratelimit'],
+    ['useClass', () => FreqLimitModule.forRootAsync({ useClass: Settings }), 'x-ratelimit-limit'],
+    [
+      'useExisting',
+      () => FreqLimitModule.forRootAsync({ imports: [SettingsModule], useExisting: Settings }),
+      'x-ratelimit-limit',
+    ],
+  ])('is configured by %s', async (_, module, header) => {
+    const { url } = await serve(platform, { imports: [module()], controllers: [Limited] });
+    const first = await fetch(url);
+    expect([first.status, first.headers.has(header)]).toEqual([200, true]);
+    expect(await statuses(1, () => fetch(url))).toEqual([429]);
+  });
+
+  it('keeps two applications of one process apart', async () => {
+    const a = await serve(platform, {
+      imports: [FreqLimitModule.forRoot({ headers: 'none' })],
+      controllers: [Limited],
+    });
+    const b = await serve(platform, {
+      imports: [FreqLimitModule.forRoot({ headers: 'legacy' })],
+      controllers: [Limited],
+    });
+    expect(await statuses(2, () => fetch(a.url))).toEqual([200, 429]);
+    expect(await statuses(2, () => fetch(b.url))).toEqual([200, 429]);
+    expect((await fetch(a.url)).headers.has('x-ratelimit-limit')).toBe(false);
+    expect((await fetch(b.url)).headers.has('x-ratelimit-limit')).toBe(true);
+  });
+
+  it('shares counters of one namespace on one Redis, and keeps two apart', async () => {
+    const [one, two] = [uniqueNamespace(), uniqueNamespace()];
+    const start = (namespace: string) =>
+      serve(platform, {
+        imports: [FreqLimitModule.forRoot({ redis: redisUrl(), namespace })],
+        controllers: [Limited],
+      });
+    const [a, same, other] = [await start(one), await start(one), await start(two)];
+    expect(await statuses(1, () => fetch(a.url))).toEqual([200]);
+    expect(await statuses(1, () => fetch(same.url))).toEqual([429]);
+    expect(await statuses(1, () => fetch(other.url))).toEqual([200]);
+  });
+});
+
+describe('the module', () => {
+  const compile = (...imports: unknown[]) =>
+    Test.createTestingModule({ imports: imports as never[] })
+      .setLogger(false as never)
+      .compile();
+
+  it('resolves its options once and freezes them', async () => {
+    const module = await compile(FreqLimitModule.forRoot());
+    const options = module.get<object>(FREQ_LIMIT_RESOLVED_OPTIONS);
+    expect(Object.isFrozen(options)).toBe(true);
+    expect(options).toMatchObject({
+      namespace: 'fl',
+      defaultKey: '{ip}',
+      headers: 'draft',
+      onMissingKey: 'ip',
+    });
+    await module.close();
+  });
+
+  it.each([
+    [
+      'an unknown option',
+      () => FreqLimitModule.forRoot({ prefix: 'x' } as never),
+      /prefix: is not known here; did you mean namespace\?/,
+    ],
+    [
+      'a wrong value',
+      () => FreqLimitModule.forRoot({ headers: 'yes' as never }),
+      /headers: "yes" is not one of 'draft'/,
+    ],
+    [
+      'a factory that answers nothing',
+      () => FreqLimitModule.forRootAsync({ useFactory: () => undefined as never }),
+      /undefined is not an object/,
+    ],
+    [
+      'a factory’s globalGuard',
+      () => FreqLimitModule.forRootAsync({ useFactory: () => ({ globalGuard: false }) as never }),
+      /globalGuard beside useFactory/,
+    ],
+    [
+      'a factory that rejects',
+      () => FreqLimitModule.forRootAsync({ useFactory: () => Promise.reject(new Error('no vault')) }),
+      /no vault/,
+    ],
+    ['no Redis at all', () => FreqLimitModule.forRoot({ redis: {} }), /redis: \[object\] is not a URL/],
+    [
+      'a number for Redis',
+      () => FreqLimitModule.forRoot({ redis: 6379 as never }),
+      /redis: 6379 is not a URL/,
+    ],
+  ])('refuses %s when the application starts', async (_, module, message) => {
+    await expect(async () => compile(module())).rejects.toThrow(message);
+  });
+
+  it.each([
+    ['nothing to make options with', {}, /give one of useFactory, useClass and useExisting/],
+    ['two ways to make options', { useFactory: () => ({}), useClass: Settings }, /give one of/],
+    [
+      'an option beside the factory',
+      { useFactory: () => ({}), redis: 'redis://x' },
+      /redis: is not known here/,
+    ],
+  ])('refuses %s in forRootAsync', (_, options, message) => {
+    expect(() => FreqLimitModule.forRootAsync(options as never)).toThrow(message);
+  });
+
+  it('refuses to be registered twice, and says by whom', async () => {
+    @Module({ imports: [FreqLimitModule.forRoot({ headers: 'none' })] })
+    class FeatureModule {}
+    @Module({ imports: [FreqLimitModule.forRoot(), FeatureModule] })
+    class AppModule {}
+    const module = await compile(AppModule);
+    await expect(module.init()).rejects.toThrow(
+      /registered 2 times in one application, by (AppModule and FeatureModule|FeatureModule and AppModule): register it once/,
+    );
+    await module.close().catch(() => undefined);
+  });
+
+  it('lends its service to modules that import nothing of it', async () => {
+    @Injectable()
+    class Worker {
+      constructor(readonly limits: FreqLimitService) {}
+    }
+    @Module({ providers: [Worker], exports: [Worker] })
+    class WorkerModule {}
+    const module = await compile(FreqLimitModule.forRoot(), WorkerModule);
+    expect((await module.get(Worker).limits.consume({ key: 'x', window: '1m', limit: 1 })).allowed).toBe(
+      true,
+    );
+    await module.close();
+  });
+
+  it('closes the connection it made, and leaves the client it was handed', async () => {
+    const own = await compile(FreqLimitModule.forRoot({ redis: redisUrl(), namespace: uniqueNamespace() }));
+    await own.init();
+    const { client } = (own.get(FREQ_LIMIT_STORE) as { connection: { client: Redis } }).connection;
+    expect(client.status).toBe('ready');
+    await own.close();
+    await own.close();
+    expect(client.status).toBe('end');
+
+    const handed = plainClient();
+    const module = await compile(FreqLimitModule.forRoot({ redis: handed, namespace: uniqueNamespace() }));
+    await module.init();
+    await module.get(FreqLimitService).consume({ key: 'x', window: '1m', limit: 1 });
+    await module.close();
+    expect([handed.status, await handed.ping()]).toEqual(['ready', 'PONG']);
+    await handed.quit();
+  });
+
+  it('counts through a client with a prefix and text numbers, and leaves its commands alone', async () => {
+    const namespace = uniqueNamespace();
+    const client = new Redis(redisUrl(), { keyPrefix: `${namespace}:mine:`, stringNumbers: true });
+    const before = Object.keys(client).sort();
+    const module = await compile(FreqLimitModule.forRoot({ redis: client }));
+    await module.init();
+    const limits = module.get(FreqLimitService);
+    const check = { key: 'x', window: '1m', limit: 2 } as const;
+    const seen = [];
+    for (let i = 0; i < 3; i++) seen.push((await limits.consume(check)).tightest);
+    expect(seen.map((result) => [result!.allowed, result!.used])).toEqual([
+      [true, 1],
+      [true, 2],
+      [false, 2],
+    ]);
+    await limits.reset(check);
+    expect((await limits.consume(check)).allowed).toBe(true);
+    const plain = plainClient();
+    expect(await keysOf(plain, namespace)).toEqual([
+      expect.stringMatching(new RegExp(`^${namespace}:mine:fl:service~`)),
+    ]);
+    expect(Object.keys(client).sort()).toEqual(before);
+    await module.close();
+    await Promise.all([client.quit(), plain.quit()]);
+  });
+
+  it('starts with Redis away, tells the log once, and counts when Redis comes', async () => {
+    const { startServer, freePort } = await import('../support/server.js');
+    const port = await freePort();
+    const lines: string[] = [];
+    jest
+      .spyOn(Logger.prototype, 'error')
+      .mockImplementation((message: unknown) => void lines.push(String(message)));
+    jest
+      .spyOn(Logger.prototype, 'warn')
+      .mockImplementation((message: unknown) => void lines.push(String(message)));
+    const { url, app } = await serve('express', {
+      imports: [
+        FreqLimitModule.forRoot({ redis: `redis://127.0.0.1:${port}`, namespace: uniqueNamespace() }),
+      ],
+      controllers: [Limited],
+    });
+    const refused = await fetch(url);
+    expect([
+      refused.status,
+      [...refused.headers.keys()].filter((name) => name.includes('ratelimit')),
+    ]).toEqual([503, []]);
+    expect(await refused.json()).toMatchObject({
+      statusCode: 503,
+      message: 'The request limit cannot be checked at the moment',
+    });
+    await statuses(20, () => fetch(url));
+    expect(lines).toEqual([expect.stringMatching(/^Redis cannot be reached: .*ECONNREFUSED.*Trying again/)]);
+    const server = await startServer([], port);
+    const client = (app.get(FREQ_LIMIT_STORE) as { connection: { client: Redis } }).connection.client;
+    if (client.status !== 'ready') await once(client, 'ready');
+    expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
+    expect(lines).toHaveLength(2);
+    await closeApps();
+    await server.stop();
+  });
+});

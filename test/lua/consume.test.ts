@@ -1,0 +1,200 @@
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+import { consumeLua } from '../../src/store/redis/lua.generated.js';
+import { keysOf, plainClient, sweep, uniqueNamespace } from '../support/redis.js';
+
+type Row = readonly [label: string, window: number, limit: number, cost: number, countDenied?: 0 | 1];
+
+const CHARGE = 1;
+const LOOK = 0;
+const NO_LIMIT = -1;
+
+describe('lua/consume.lua', () => {
+  let client: Redis;
+  let namespace: string;
+
+  beforeAll(() => {
+    client = plainClient();
+  });
+  afterAll(() => client.quit());
+  beforeEach(() => {
+    namespace = uniqueNamespace();
+  });
+  afterEach(async () => {
+    expect(await sweep(client, namespace)).toEqual([]);
+  });
+
+  const at = (label: string, window: number): string => `${namespace}:${label}:${window}:x`;
+
+  async function run(mode: 0 | 1, ...rows: Row[]): Promise<number[]> {
+    const keys = rows.map(([label, window]) => at(label, window));
+    const args = rows.flatMap(([, window, limit, cost, countDenied = 0]) => [
+      window,
+      limit,
+      cost,
+      countDenied,
+    ]);
+    return (await client.eval(consumeLua, keys.length, ...keys, mode, ...args)) as number[];
+  }
+
+  /** Every key with what it holds and when it ends, to the millisecond. */
+  async function dump(): Promise<unknown> {
+    const keys = (await keysOf(client, namespace)).sort();
+    return Promise.all(
+      keys.map(async (key) => [
+        key,
+        await client.get(key),
+        await client.call('PEXPIRETIME', key).catch(() => 0),
+      ]),
+    );
+  }
+
+  it('is what the package carries', () => {
+    expect(consumeLua).toBe(readFileSync(new URL('../../lua/consume.lua', import.meta.url), 'utf8'));
+  });
+
+  it('answers used and time left, and -left - 1 where a check denies', async () => {
+    expect(await run(CHARGE, ['a', 60_000, 2, 1])).toEqual([1, 60_000]);
+    const [used, left] = await run(CHARGE, ['a', 60_000, 2, 1]);
+    expect(used).toBe(2);
+    expect(left).toBeGreaterThan(59_000);
+    const [still, denied] = await run(CHARGE, ['a', 60_000, 2, 1]);
+    expect(still).toBe(2);
+    expect(denied).toBeLessThan(-59_000);
+  });
+
+  it.each<[string, Row, number[]]>([
+    ['a first visit', ['n', 1_000, 1, 1], [1, 1_000]],
+    ['a first visit that costs more than the limit', ['n', 1_000, 1, 2], [0, -1]],
+    ['a closed rule', ['n', 1_000, 0, 1], [0, -1]],
+    ['a visit of no cost to a closed rule', ['n', 1_000, 0, 0], [0, 0]],
+    ['no limit', ['n', 1_000, NO_LIMIT, 7], [7, 1_000]],
+    ['a window of a millisecond', ['n', 1, 1, 1], [1, 1]],
+    ['the longest window', ['n', Number.MAX_SAFE_INTEGER, 1, 1], [1, Number.MAX_SAFE_INTEGER]],
+  ])('decides %s', async (_, row, reply) => {
+    // ioredis 6 reads integers from 2^52 on inexactly; nothing else is compared loosely
+    expect((await run(CHARGE, row)).map(Number)).toEqual(
+      reply.map((value) => (value > 2 ** 52 ? 2 ** 53 : value)),
+    );
+  });
+
+  it('leaves no trace of a denied request', async () => {
+    await run(CHARGE, ['day', 86_400_000, 10, 1], ['minute', 60_000, 1, 1]);
+    const before = await dump();
+    for (let i = 0; i < 5; i++) {
+      await run(CHARGE, ['day', 86_400_000, 10, 1], ['new', 60_000, 5, 1], ['minute', 60_000, 1, 1]);
+    }
+    expect(await dump()).toEqual(before);
+  });
+
+  it('leaves no trace of a look', async () => {
+    await run(CHARGE, ['a', 60_000, 3, 2]);
+    const before = await dump();
+    expect((await run(LOOK, ['a', 60_000, 3, 1], ['b', 60_000, 3, 1]))[0]).toBe(2);
+    expect((await run(LOOK, ['a', 60_000, 3, 2]))[1]).toBeLessThan(0);
+    expect(await dump()).toEqual(before);
+  });
+
+  describe.each([
+    ['a charge', CHARGE, 0],
+    ['a charge with countDenied', CHARGE, 1],
+    ['a look', LOOK, 0],
+  ] as const)('finds by %s', (_, mode, countDenied) => {
+    it('a counter without an end at its limit, and gives it its window', async () => {
+      await client.set(at('old', 10_000), 999);
+      const [, left] = await run(mode, ['old', 10_000, 3, 1, countDenied]);
+      expect(left).toBe(-10_001);
+      expect(await client.pttl(at('old', 10_000))).toBeGreaterThan(9_000);
+    });
+
+    it('a counter without an end below its limit, and goes on from what it holds', async () => {
+      await client.set(at('old', 10_000), 2);
+      expect(await run(mode, ['old', 10_000, 3, 1, countDenied])).toEqual([mode === CHARGE ? 3 : 2, 10_000]);
+      expect((await run(CHARGE, ['old', 10_000, 3, mode === CHARGE ? 1 : 2, countDenied]))[1]).toBeLessThan(
+        0,
+      );
+    });
+
+    it('a counter that would outlive its window, and cuts it', async () => {
+      await client.set(at('long', 10_000), 1, 'PX', 99_999_999);
+      const [, left] = await run(mode, ['long', 10_000, 3, 1, countDenied]);
+      expect(left).toBe(10_000);
+    });
+
+    it.each([-5, 0])('a counter of %i, and takes it for none', async (value) => {
+      await client.set(at('less', 10_000), value, 'PX', 5_000);
+      const [used, left] = await run(mode, ['less', 10_000, 3, 1, countDenied]);
+      expect([used, left]).toEqual(mode === CHARGE ? [1, 10_000] : [0, 0]);
+      for (const wanted of mode === CHARGE ? [2, 3, 3] : [1, 2, 3, 3]) {
+        const [now] = await run(CHARGE, ['less', 10_000, 3, 1]);
+        expect(now).toBe(wanted);
+      }
+    });
+  });
+
+  it('mends a neighbour of a denied check too', async () => {
+    await client.set(at('old', 10_000), 2);
+    await run(CHARGE, ['old', 10_000, 5, 1], ['shut', 10_000, 0, 1]);
+    expect(await client.get(at('old', 10_000))).toBe('2');
+    expect(await client.pttl(at('old', 10_000))).toBeGreaterThan(9_000);
+  });
+
+  it.each([
+    ['a list', (key: string) => client.lpush(key, 'x')],
+    ['a text', (key: string) => client.set(key, 'abc')],
+    ['a fraction', (key: string) => client.set(key, '1.5')],
+    ['a number at its end', (key: string) => client.set(key, '9223372036854775807')],
+  ])('charges nothing when a key holds %s, and names the check', async (_, spoil) => {
+    await run(CHARGE, ['known', 60_000, 9, 1]);
+    await spoil(at('bad', 60_000));
+    const rows: Row[] = [
+      ['known', 60_000, 9, 1],
+      ['new', 60_000, 9, 1, 1],
+      ['bad', 60_000, 9, 1],
+      ['later', 60_000, 9, 1],
+    ];
+    await expect(run(CHARGE, ...rows)).rejects.toThrow(/\(check 3 of 4\)/);
+    expect(await client.get(at('known', 60_000))).toBe('1');
+    expect(await client.exists(at('new', 60_000), at('later', 60_000))).toBe(0);
+    await client.del(at('bad', 60_000));
+  });
+
+  it('counts to 2^53 - 1 exactly', async () => {
+    const most = Number.MAX_SAFE_INTEGER;
+    await run(CHARGE, ['vast', 60_000, most, most - 3]);
+    expect(await run(LOOK, ['vast', 60_000, most, 1]).then(([used]) => Number(used))).toBe(most - 3);
+    expect((await run(CHARGE, ['vast', 60_000, most, 4]))[1]).toBeLessThan(0);
+    expect(Number((await run(CHARGE, ['vast', 60_000, most, 3]))[0])).toBe(most);
+  });
+
+  it('ends a window for real, on the server’s clock', async () => {
+    const row: Row = ['short', 60, 2, 1];
+    const started = performance.now();
+    let windows = 0;
+    while (windows < 5 && performance.now() - started < 10_000) {
+      const [used] = await run(CHARGE, row);
+      if (used === 1) windows++;
+      expect(used).toBeLessThanOrEqual(2);
+    }
+    expect(windows).toBe(5);
+    // five openings are four whole windows
+    expect(performance.now() - started).toBeGreaterThanOrEqual(4 * 60);
+  });
+
+  it('leaves the last millisecond of a counter alone', async () => {
+    // PTTL 0 is a living counter: given a window anew, it would close its owner out for twice as long
+    const row: Row = ['edge', 8, 1, 1];
+    const grown: number[] = [];
+    let before = 0;
+    let lastMilliseconds = 0;
+    for (let i = 0; i < 40_000 && lastMilliseconds < 50; i++) {
+      const [, left] = (await run(CHARGE, row)) as [number, number];
+      const now = left >= 0 ? left : -left - 1;
+      if (left < 0 && now > before) grown.push(now);
+      if (left < 0 && now === 0) lastMilliseconds++;
+      before = now;
+    }
+    expect(lastMilliseconds).toBeGreaterThan(0);
+    expect(grown).toEqual([]);
+  });
+});

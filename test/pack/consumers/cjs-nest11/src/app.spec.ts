@@ -1,0 +1,32 @@
+import 'reflect-metadata';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import { FreqLimitService, isFreqLimitError } from 'nestjs-freq-limit';
+import { adapter } from './adapter.js';
+import { AppModule } from './app.js';
+
+describe('the application', () => {
+  let app: NestFastifyApplication;
+
+  beforeAll(async () => {
+    const module = await Test.createTestingModule({ imports: [AppModule] }).compile();
+    app = module.createNestApplication<NestFastifyApplication>(adapter());
+    await app.init();
+  });
+
+  afterAll(() => app.close());
+
+  it('limits', async () => {
+    const statuses: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      const answer = await app.inject({ method: 'POST', url: '/sms/code', payload: { phone: 'jest' } });
+      statuses.push(answer.statusCode);
+    }
+    expect(statuses).toEqual([201, 201, 429]);
+  });
+
+  it('injects the service', async () => {
+    const wrong = app.get(FreqLimitService).consume({ key: 'x', window: '1 fortnight' as '1m' });
+    await expect(wrong.catch(isFreqLimitError)).resolves.toBe(true);
+  });
+});

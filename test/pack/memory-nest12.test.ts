@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Consumer } from './consumer.ts';
+import {
+  expectCleanInstall,
+  expectDenialsKnown,
+  expectLimits,
+  expectOneCopy,
+  expectReport,
+  SILENT,
+} from './expectations.ts';
+
+describe('a CommonJS application on Nest 12 and Express, without ioredis', () => {
+  let consumer: Consumer;
+
+  beforeAll(async () => {
+    consumer = await Consumer.install('memory-nest12');
+  });
+  afterAll(() => consumer.remove());
+
+  it('installs without a conflict of peers, and without ioredis', async () => {
+    await expectCleanInstall(consumer);
+    expect(existsSync(join(consumer.folder, 'node_modules/ioredis'))).toBe(false);
+  });
+
+  it('compiles: no declaration needs ioredis', async () => {
+    expect(await consumer.compile('tsconfig.json')).toEqual(SILENT);
+  });
+
+  it('limits, and ends by itself', async () => {
+    expectLimits(expectReport(await consumer.node(['build/main.js'])));
+  });
+
+  it('is told what to install when it wants to count in Redis', async () => {
+    const told = expectReport(await consumer.node(['build/needs-ioredis.js']));
+    expect(told).toMatch(/^FREQ_LIMIT_INVALID_OPTIONS: .*ioredis/);
+  });
+
+  it('gets the same classes by import and by require', async () => {
+    expectOneCopy(expectReport(await consumer.node(['build/same-class.js'])));
+  });
+
+  it('limits what is decorated by another copy of the package', async () => {
+    expectDenialsKnown(expectReport(await consumer.node(['build/two-copies.js', 'cjs'])));
+  });
+});

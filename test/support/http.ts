@@ -1,0 +1,28 @@
+/** Posts JSON. */
+export function post(
+  url: string,
+  body: unknown = {},
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+/** The limit headers of an answer, those that are there. */
+export function limitHeaders(response: Response): Record<string, string> {
+  const names = ['ratelimit-policy', 'ratelimit', 'retry-after'];
+  return Object.fromEntries(
+    [...response.headers].filter(([name]) => names.includes(name) || name.startsWith('x-ratelimit')),
+  );
+}
+
+/** Names and remaining units of the `RateLimit` header, in order: `{ daily: 9 }`. */
+export function remaining(response: Response): Record<string, number> {
+  const header = response.headers.get('ratelimit') ?? '';
+  return Object.fromEntries(
+    [...header.matchAll(/"([^"]+)";r=(\d+)/g)].map(([, name, r]) => [name!, Number(r)]),
+  );
+}

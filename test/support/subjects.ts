@@ -1,0 +1,97 @@
+import type { Redis } from 'ioredis';
+import { MemoryStore } from '../../src/store/memory/memory-store.js';
+import { RedisStore } from '../../src/store/redis/redis-store.js';
+import type { Check } from '../../src/core/check.js';
+import type { Store, StoreLog } from '../../src/store/store.js';
+import type { Subject } from '../contract/store.contract.js';
+import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from './redis.js';
+
+export const quiet: StoreLog = { warn: () => undefined, error: () => undefined };
+
+/** The memory store on a clock that only the test moves. */
+export function memorySubject(maxCounters = 100_000): Subject {
+  let nowMs = 1_000_000;
+  const store = new MemoryStore(maxCounters, quiet, () => nowMs);
+  return {
+    store,
+    advance: (ms) => {
+      nowMs += ms;
+      return Promise.resolve();
+    },
+    timeLeft: (key) => {
+      const [result] = store.peek([
+        { key, name: key, windowMs: 1, limit: Infinity, cost: 0, countDenied: false },
+      ]);
+      return Promise.resolve(result!.used === 0 ? undefined : result!.resetAfterMs);
+    },
+  };
+}
+
+export interface RedisSubject extends Subject {
+  readonly client: Redis;
+  readonly namespace: string;
+  /** The key as it stands in Redis. */
+  full(key: string): string;
+  /** Fails where a counter is not what every counter must be. */
+  sweep(): Promise<string[]>;
+  /** Forgets all counters of this subject. */
+  clear(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+// Brings every counter nearer to its end, all in one step; those that would have ended go.
+const ADVANCE = `
+for _, key in ipairs(KEYS) do
+  local left = redis.call('PTTL', key)
+  if left >= 0 then
+    if left >= tonumber(ARGV[1]) then
+      redis.call('PEXPIRE', key, left - tonumber(ARGV[1]))
+    else
+      redis.call('DEL', key)
+    end
+  end
+end`;
+
+/** The Redis store on a real server, in a namespace of its own; time goes by as the counters' expiries are moved. */
+export async function redisSubject(): Promise<RedisSubject> {
+  const namespace = uniqueNamespace();
+  const client = plainClient();
+  const store = await RedisStore.create(redisUrl(), 5_000, quiet);
+  const full = (key: string): string => `${namespace}:${key}`;
+  return {
+    client,
+    namespace,
+    store: prefixed(store, full),
+    full,
+    advance: async (ms) => {
+      const keys = await keysOf(client, namespace);
+      if (keys.length > 0) await client.eval(ADVANCE, keys.length, ...keys, ms);
+    },
+    timeLeft: async (key) => {
+      const left = await client.pttl(full(key));
+      return left === -2 ? undefined : left;
+    },
+    sweep: () => sweep(client, namespace),
+    clear: async () => {
+      const keys = await keysOf(client, namespace);
+      if (keys.length > 0) await client.del(...keys);
+    },
+    stop: async () => {
+      await store.close();
+      await client.quit();
+    },
+  };
+}
+
+/** Puts the tests' keys under a namespace. */
+function prefixed(store: Store, full: (key: string) => string): Store {
+  const moved = (checks: readonly Check[]): Check[] =>
+    checks.map((check) => ({ ...check, key: full(check.key) }));
+  return {
+    consume: (checks) => store.consume(moved(checks)),
+    peek: (checks) => store.peek(moved(checks)),
+    reset: (keys) => store.reset(keys.map(full)),
+    open: () => store.open(),
+    close: () => store.close(),
+  };
+}

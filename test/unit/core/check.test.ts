@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { toResult } from '../../../src/core/check.js';
+import { check } from '../../support/check.js';
+
+const TEN_A_MINUTE = check('k', { name: 'minute', limit: 10 });
+
+describe('toResult', () => {
+  it('answers the running example: limit 10 in 60 s, 6 used, 20 s after the window opened', () => {
+    expect(toResult(TEN_A_MINUTE, true, 6, 40_000)).toEqual({
+      name: 'minute',
+      allowed: true,
+      limit: 10,
+      windowMs: 60_000,
+      cost: 1,
+      used: 6,
+      remaining: 4,
+      resetAfterMs: 40_000,
+      retryAfterMs: 0,
+    });
+  });
+
+  it.each([
+    [10, 0, 10],
+    [10, 9, 1],
+    [10, 10, 0],
+    [10, 14, 0],
+    [0, 0, 0],
+    [Infinity, 5, Infinity],
+    [Number.MAX_SAFE_INTEGER, 3, 9_007_199_254_740_988],
+  ])('of limit %d with %d used leaves %d', (limit, used, remaining) => {
+    expect(toResult(check('k', { limit }), true, used, 1).remaining).toBe(remaining);
+  });
+
+  it.each([
+    ['nothing when allowed', true, 6, 40_000, 0],
+    ['one millisecond longer than the reset', false, 10, 40_000, 40_001],
+    ['no longer than the window', false, 10, 60_000, 60_000],
+    ['one millisecond in the last millisecond of an open window', false, 10, 0, 1],
+    ['the window where none is open', false, 0, 0, 60_000],
+  ])('makes the visitor wait %s', (_, allowed, used, resetAfterMs, wait) => {
+    expect(toResult(TEN_A_MINUTE, allowed, used, resetAfterMs).retryAfterMs).toBe(wait);
+  });
+
+  it('makes a denied visitor wait at least 1 ms and at most the window', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1e9 }), fc.nat(), (windowMs, left) => {
+        const { retryAfterMs } = toResult(check('k', { windowMs }), false, 1, left % (windowMs + 1));
+        expect(retryAfterMs).toBeGreaterThanOrEqual(1);
+        expect(retryAfterMs).toBeLessThanOrEqual(windowMs);
+      }),
+    );
+  });
+});

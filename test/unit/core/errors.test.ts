@@ -1,0 +1,107 @@
+import {
+  FreqLimitError,
+  FreqLimitTypeError,
+  isFreqLimitError,
+  show,
+  showError,
+} from '../../../src/core/errors.js';
+
+describe('show', () => {
+  it.each([
+    ['text', '"text"'],
+    ['13800\n000', '"13800\\n000"'],
+    ['a\r\nb', '"a\\r\\nb"'],
+    ['\u001b[31mred', '"\\u001b[31mred"'],
+    ['\ud800', '"\\ud800"'],
+    [5, '5'],
+    [NaN, 'NaN'],
+    [-0, '0'],
+    [10n, '10n'],
+    [true, 'true'],
+    [null, 'null'],
+    [undefined, 'undefined'],
+    [[1, 2, 3], '[list of 3]'],
+    [{ password: 'secret' }, '[object]'],
+    [Object.create(null), '[object]'],
+    [Symbol('s'), 'Symbol(s)'],
+    [function limitOf() {}, '[function limitOf]'],
+    [
+      (
+        () => () =>
+          undefined
+      )(),
+      '[function anonymous]',
+    ],
+  ])('shows %p as %s', (value, text) => {
+    expect(show(value)).toBe(text);
+  });
+
+  it.each<[string, unknown]>([
+    ['a line separator', '\u2028'],
+    ['a paragraph separator', '\u2029'],
+    ['a next-line control', '\u0085'],
+    ['a symbol whose description has a line break', Symbol('a\nb')],
+    ['a function whose name has a line break', { ['a\nb']: () => undefined }['a\nb']],
+  ])('stays on one line with %s', (_, value) => {
+    expect(show(value)).not.toMatch(/[\n\r\u0085\u2028\u2029]/);
+  });
+
+  it('cuts at 128 characters', () => {
+    expect(show('x'.repeat(126))).toBe(`"${'x'.repeat(126)}"`);
+    expect(show('x'.repeat(10_000))).toMatch(/^"x{127,128}…"?$/);
+  });
+});
+
+describe('showError', () => {
+  it.each([
+    [new Error('no luck'), 'no luck'],
+    [new Error('two\nlines'), 'two\\nlines'],
+    ['a text', '"a text"'],
+    [undefined, 'undefined'],
+    [{ message: 'like an error' }, 'like an error'],
+    [{ message: '', code: 'ECONNREFUSED' }, 'ECONNREFUSED'],
+  ])('shows %p as %j', (error, text) => {
+    expect(showError(error)).toBe(text);
+  });
+
+  it('puts no quote before a long message either', () => {
+    expect(showError(new Error('x'.repeat(500)))).toMatch(/^x{100,128}…$/);
+  });
+});
+
+describe('the errors', () => {
+  it('carry a code, a message, a cause and a name', () => {
+    const cause = new Error('why');
+    const error = new FreqLimitError('FREQ_LIMIT_STORE_FAILED', 'what', { cause });
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toMatchObject({
+      name: 'FreqLimitError',
+      code: 'FREQ_LIMIT_STORE_FAILED',
+      message: 'what',
+      cause,
+    });
+  });
+
+  it('are a TypeError with a code where an argument is wrong', () => {
+    const error = new FreqLimitTypeError('wrong');
+    expect(error).toBeInstanceOf(TypeError);
+    expect(error).toMatchObject({
+      name: 'FreqLimitTypeError',
+      code: 'FREQ_LIMIT_INVALID_CHECK',
+      message: 'wrong',
+    });
+  });
+
+  it.each([
+    [new FreqLimitError('FREQ_LIMIT_INVALID_RULE', 'x'), true],
+    [new FreqLimitTypeError('x'), true],
+    [{ [Symbol.for('nestjs-freq-limit:error')]: true }, true],
+    [new Error('x'), false],
+    [{ code: 'FREQ_LIMIT_INVALID_RULE' }, false],
+    [null, false],
+    [undefined, false],
+    ['FreqLimitError', false],
+  ])('are known by their brand: %p → %p', (error, known) => {
+    expect(isFreqLimitError(error)).toBe(known);
+  });
+});

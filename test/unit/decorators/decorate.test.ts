@@ -1,0 +1,59 @@
+import { decorate } from '../../../src/decorators/decorate.js';
+import { FreqLimit } from '../../../src/decorators/freq-limit.decorator.js';
+import { SkipFreqLimit } from '../../../src/decorators/skip-freq-limit.decorator.js';
+
+type AnyDecorator = (target: object, name?: string | symbol, descriptor?: unknown) => unknown;
+const symbol = Symbol('hidden');
+
+class Controller {
+  property = 1;
+  static fixed(): void {}
+  get computed(): number {
+    return this.property;
+  }
+  m(): void {}
+  [symbol](): void {}
+}
+
+const on = (target: object, name: string | symbol): [object, string | symbol, unknown] => [
+  target,
+  name,
+  Object.getOwnPropertyDescriptor(target, name),
+];
+
+const WRONG: [string, [object, string | symbol, unknown], string][] = [
+  ['a property', [Controller.prototype, 'property', undefined], 'Controller.property is neither'],
+  ['a static method', on(Controller, 'fixed'), 'Controller.fixed is neither'],
+  ['an accessor', on(Controller.prototype, 'computed'), 'Controller.computed is neither'],
+  ['a method named by a symbol', on(Controller.prototype, symbol), 'Controller.Symbol(hidden) is neither'],
+  ['a parameter', [Controller.prototype, 'm', 0], 'Controller.m is neither'],
+];
+
+describe('decorate', () => {
+  it('declares on a class and on a method', () => {
+    const seen: unknown[] = [];
+    const decorator = decorate('@X', (...where) => seen.push(where)) as AnyDecorator;
+    decorator(Controller);
+    decorator(...on(Controller.prototype, 'm'));
+    expect(seen).toEqual([
+      [Controller, undefined],
+      [Controller.prototype, 'm'],
+    ]);
+  });
+
+  it.each(WRONG)('refuses %s', (_, where, message) => {
+    const seen: unknown[] = [];
+    const decorator = decorate('@X', (...declared) => seen.push(declared)) as AnyDecorator;
+    expect(() => decorator(...where)).toThrow(`@X stands on a class or on a method; ${message}`);
+    expect(seen).toEqual([]);
+  });
+
+  it.each([
+    ['@FreqLimit', FreqLimit('1m', 1)],
+    ['@SkipFreqLimit', SkipFreqLimit()],
+  ])('lets %s stand on nothing else', (name, decorator) => {
+    for (const [, where] of WRONG) {
+      expect(() => (decorator as AnyDecorator)(...where)).toThrow(`${name} stands on a class or on a method`);
+    }
+  });
+});

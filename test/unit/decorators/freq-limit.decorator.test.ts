@@ -1,0 +1,53 @@
+import { FreqLimit } from '../../../src/decorators/freq-limit.decorator.js';
+import { classLevels, handlerLevel } from '../../../src/rules/metadata.js';
+import type { FreqLimitRule } from '../../../src/rules/rule.js';
+
+const ruleOf = (decorator: MethodDecorator): FreqLimitRule | undefined => {
+  class Controller {
+    @decorator
+    m(): void {}
+  }
+  return handlerLevel(Controller, 'm').rules[0]?.rule;
+};
+
+describe('@FreqLimit', () => {
+  const limit = (): number => 5;
+
+  it.each([
+    ['window and limit', FreqLimit('1m', 5), { window: '1m', limit: 5, key: undefined }],
+    ['a key too', FreqLimit('1m', 5, '{ip}'), { window: '1m', limit: 5, key: '{ip}' }],
+    ['seconds', FreqLimit(60, 0), { window: 60, limit: 0, key: undefined }],
+    ['functions', FreqLimit(() => '1m', limit), { window: expect.any(Function), limit, key: undefined }],
+    ['an object', FreqLimit({ window: '1d', limit, name: 'daily' }), { window: '1d', limit, name: 'daily' }],
+  ])('declares a rule by %s', (_, decorator, rule) => {
+    expect(ruleOf(decorator)).toEqual(rule);
+  });
+
+  it('copies the rule it is given', () => {
+    const rule = { window: '1m', limit: 5 } as const;
+    const decorator = FreqLimit(rule);
+    (rule as { limit: number }).limit = 500;
+    expect(ruleOf(decorator)?.limit).toBe(5);
+  });
+
+  it('may stand on several classes and methods', () => {
+    const decorator = FreqLimit('1m', 5);
+    @decorator
+    class Controller {
+      @decorator
+      a(): void {}
+
+      @decorator
+      b(): void {}
+    }
+    expect(classLevels(Controller)[0]?.rules).toHaveLength(1);
+    expect(handlerLevel(Controller, 'a').rules).toHaveLength(1);
+    expect(handlerLevel(Controller, 'b').rules).toHaveLength(1);
+  });
+
+  it('leaves a wrong rule to the start of the application', () => {
+    expect(() => FreqLimit(undefined as never)).not.toThrow();
+    expect(() => FreqLimit(null as never)).not.toThrow();
+    expect(() => FreqLimit('nonsense' as never, 'nonsense' as never)).not.toThrow();
+  });
+});

@@ -1,0 +1,18 @@
+import { SkipFreqLimit } from '../../../src/decorators/skip-freq-limit.decorator.js';
+import { classLevels, handlerLevel } from '../../../src/rules/metadata.js';
+
+describe('@SkipFreqLimit', () => {
+  it.each<[string, string[]]>([
+    ['all rules without a name', []],
+    ['one by its name', ['daily']],
+    ['several by their names', ['daily', 'minute']],
+  ])('skips %s', (_, names) => {
+    @SkipFreqLimit(...names)
+    class Controller {
+      @SkipFreqLimit(...names)
+      m(): void {}
+    }
+    expect(handlerLevel(Controller, 'm').skip?.names).toEqual(names);
+    expect(classLevels(Controller)[0]?.skip?.names).toEqual(names);
+  });
+});

@@ -1,0 +1,177 @@
+import { isFreqLimitError } from '../../src/core/errors.js';
+import { resolveOptions } from '../../src/freq-limit.options.js';
+import { thrownBy } from './fixtures.js';
+
+const DEFAULT_OPTIONS = {
+  redis: undefined,
+  rules: [],
+  defaultKey: '{ip}',
+  namespace: 'fl',
+  onMissingKey: 'ip',
+  countDenied: false,
+  skipIf: undefined,
+  headers: 'draft',
+  ipv6Subnet: 64,
+  maxCounters: 100_000,
+  timeoutMs: 250,
+};
+
+describe('resolveOptions', () => {
+  it('fills in every default', () => {
+    expect(resolveOptions({})).toEqual(DEFAULT_OPTIONS);
+  });
+
+  it('takes undefined as not given', () => {
+    const nothing = Object.fromEntries(Object.keys(DEFAULT_OPTIONS).map((option) => [option, undefined]));
+    expect(resolveOptions(nothing)).toEqual(DEFAULT_OPTIONS);
+  });
+
+  it('keeps what is given', () => {
+    const given = {
+      redis: 'redis://localhost:6379',
+      rules: [{ window: '1m', limit: 5 }],
+      defaultKey: ['{user.id}', () => 'tenant'],
+      namespace: 'shop:eu-1.a_b',
+      onMissingKey: 'deny',
+      countDenied: true,
+      skipIf: () => true,
+      headers: 'both',
+      ipv6Subnet: 128,
+      maxCounters: 1,
+      timeoutMs: 60_000,
+    };
+    expect(resolveOptions(given)).toEqual(given);
+  });
+
+  it('answers what nobody can change, and changes nothing of what it was given', () => {
+    const rules = [{ window: '1m', limit: 5 }];
+    const given = { rules };
+    const resolved = resolveOptions(given);
+    expect(Object.isFrozen(resolved)).toBe(true);
+    expect(Object.isFrozen(resolved.rules)).toBe(true);
+    expect(Object.isFrozen(rules)).toBe(false);
+    rules.push({ window: '1d', limit: 1 });
+    expect(resolved.rules).toHaveLength(1);
+    expect(given).toEqual({ rules });
+  });
+
+  it.each([['draft'], ['draft-11'], ['legacy'], ['both'], ['none']])('knows the headers %s', (headers) => {
+    expect(resolveOptions({ headers }).headers).toBe(headers);
+  });
+});
+
+const of = (option: string, form: string, ...values: unknown[]): [string, unknown, string][] =>
+  values.map((value) => [option, value, form]);
+
+describe('a wrong option', () => {
+  it.each([
+    ...of(
+      'redis',
+      'ioredis options with host, port, path or sentinels',
+      null,
+      5,
+      {},
+      true,
+      '',
+      'localhost:6379',
+      [],
+    ),
+    ...of('redis', 'a Cluster client is not supported yet', {
+      isCluster: true,
+      evalsha: () => 1,
+      eval: () => 1,
+      del: () => 1,
+    }),
+    ...of('rules', 'a list of rules', null, {}, 'rules', 5, { window: '1m', limit: 1 }),
+    ...of('defaultKey', 'is no key', null, 5, {}, [], ''),
+    ...of('defaultKey', 'for the value write "{ip}"', 'ip'),
+    ...of('defaultKey', 'they begin with ip, user', '{session.id}'),
+    ...of(
+      'namespace',
+      '1 to 32 characters A-Z a-z 0-9 . _ : -',
+      null,
+      '',
+      'a b',
+      'x{y}',
+      'ü',
+      'x'.repeat(33),
+      5,
+      'a\n',
+    ),
+    ...of('onMissingKey', "one of 'ip', 'skip', 'deny'", null, 'allow', '', true),
+    ...of('countDenied', 'true or false', null, 'true', 1),
+    ...of('skipIf', 'a function', null, true, 'ip', {}),
+    ...of('headers', "one of 'draft', 'draft-11', 'legacy', 'both', 'none'", null, true, false, 'draft-6', [
+      'draft',
+    ]),
+    ...of('ipv6Subnet', 'a whole number from 32 to 128', null, 31, 129, 64.5, NaN, '64', Infinity),
+    ...of(
+      'maxCounters',
+      'a whole number from 1 to 10000000',
+      null,
+      0,
+      -1,
+      1.5,
+      10_000_001,
+      '5',
+      Infinity,
+      NaN,
+    ),
+    ...of('timeoutMs', 'a whole number from 1 to 60000', null, 0, -1, 60_001, 0.5, '250', Infinity, NaN),
+  ])('is refused: %s: %p', (option, value, form) => {
+    const error = thrownBy(() => resolveOptions({ [option]: value }));
+    expect(isFreqLimitError(error)).toBe(true);
+    expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
+    expect(error.message).toContain(`FreqLimitModule: ${option}: `);
+    expect(error.message).toContain(form);
+    expect(error.message).not.toContain('\n');
+  });
+
+  it.each([
+    ['prefix', 'namespace'],
+    ['keyPrefix', 'namespace'],
+    ['throttlers', 'rules'],
+    ['storage', 'redis'],
+    ['store', 'redis'],
+    ['client', 'redis'],
+    ['key', 'defaultKey'],
+    ['skip', 'skipIf'],
+    ['setHeaders', 'headers'],
+    ['globalGuard', 'globalGuard beside useFactory, not among its answer'],
+  ])('is refused with a hint: %s → %s', (option, hint) => {
+    const error = thrownBy(() => resolveOptions({ [option]: 'x' }));
+    expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
+    expect(error.message).toContain(`FreqLimitModule: ${option}: is not known here; did you mean ${hint}?`);
+  });
+
+  it.each<[string, unknown]>([
+    ['an unknown one', { colour: 'red' }],
+    ['an unknown one that is undefined', { colour: undefined }],
+    ['one named like a method of every object', { toString: 1 }],
+    ['an own __proto__', JSON.parse('{"__proto__":{"namespace":"x"}}')],
+    ['one in another case', { Redis: 'redis://localhost' }],
+  ])('is refused without a hint: %s', (_, options) => {
+    const error = thrownBy(() => resolveOptions(options));
+    expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
+    expect(error.message).toContain('is not known here (known: redis, namespace, rules,');
+  });
+
+  it.each([[null], [undefined], [5], ['redis://localhost'], [[]], [() => ({})]])(
+    'is the whole: %p',
+    (options) => {
+      const error = thrownBy(() => resolveOptions(options));
+      expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
+      expect(error.message).toContain('is not an object of redis, namespace, rules');
+    },
+  );
+
+  it('never shows a password', () => {
+    const password = 'hunter2';
+    const options = [
+      { redis: { password } },
+      { redis: `http://u:${password}@host` },
+      { redis: `u:${password}@host` },
+    ];
+    expect(options.map((one) => thrownBy(() => resolveOptions(one)).message).join()).not.toContain(password);
+  });
+});

@@ -1,0 +1,151 @@
+import { type Level, planOf } from '../../../src/rules/plan.js';
+import { DEFAULTS, declared, OWNER, thrownBy } from '../fixtures.js';
+import type { Scope } from '../../../src/rules/rule.js';
+
+const level = (scope: Scope, rules: readonly object[], skip?: readonly string[]): Level => ({
+  rules: rules.map((rule) => declared({ window: '1m', limit: 1, ...rule }, scope)),
+  skip: skip && { names: skip, place: `@SkipFreqLimit on the ${scope}` },
+});
+const shown = (...levels: Level[]): (readonly [string, unknown])[] | undefined =>
+  planOf(levels, OWNER, DEFAULTS)?.rules.map(({ name, limit }) => [name, limit] as const);
+
+const GLOBAL = level('app', [{ name: 'global', limit: 7 }]);
+const XY = level('controller', [
+  { name: 'x', limit: 5 },
+  { name: 'y', limit: 9 },
+]);
+
+describe('planOf', () => {
+  it('puts the module before the controller before the handler, each as written', () => {
+    const handler = level('handler', [{ name: 'c' }, { name: 'a' }]);
+    expect(shown(GLOBAL, level('controller', [{ name: 'd' }]), handler)?.map(([name]) => name)).toEqual([
+      'global',
+      'd',
+      'c',
+      'a',
+    ]);
+  });
+
+  it('lets a nearer rule replace the farther one of its name, in its place', () => {
+    expect(shown(GLOBAL, XY, level('handler', [{ name: 'x', limit: 2 }]))).toEqual([
+      ['global', 7],
+      ['x', 2],
+      ['y', 9],
+    ]);
+    expect(shown(GLOBAL, XY, level('handler', []))).toEqual([
+      ['global', 7],
+      ['x', 5],
+      ['y', 9],
+    ]);
+  });
+
+  it('lets the nearest of several stand', () => {
+    expect(
+      shown(level('app', [{ name: 'x', limit: 1 }]), XY, level('handler', [{ name: 'x', limit: 3 }])),
+    ).toEqual([
+      ['x', 3],
+      ['y', 9],
+    ]);
+  });
+
+  it('changes nothing of what it is given', () => {
+    const handler = level('handler', [{ name: 'x', limit: 2 }]);
+    const before = structuredClone([GLOBAL, XY, handler]);
+    shown(GLOBAL, XY, handler);
+    expect([GLOBAL, XY, handler]).toEqual(before);
+  });
+
+  it('is no plan where there is no rule', () => {
+    expect(planOf([], OWNER, DEFAULTS)).toBeUndefined();
+    expect(planOf([level('app', []), level('handler', [])], OWNER, DEFAULTS)).toBeUndefined();
+  });
+});
+
+describe('counters', () => {
+  it.each([
+    ['of one window and key, unnamed', [{ limit: 3 }, { limit: 5 }]],
+    ['of one window spelled twice', [{ window: '1m' }, { window: 60 }]],
+    ['of two functions, unnamed', [{ key: () => 'a' }, { key: () => 'b' }]],
+    ['of the default key, written and not', [{ key: '{ip}' }, {}]],
+  ])('are never shared by two rules %s', (_, rules) => {
+    const error = thrownBy(() => shown(level('handler', rules)));
+    expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
+    expect(error.message).toMatch(/^the handler: two rules count on one counter/);
+    expect(error.message).toContain('give one of them a name');
+  });
+
+  it.each([
+    ['windows', [{}, { window: '1d' }]],
+    ['keys', [{}, { key: '{user.id}' }]],
+    ['names', [{}, { name: 'second' }]],
+    ['scopes', [{}, { scope: 'controller' }]],
+  ])('are distinct by their %s', (_, rules) => {
+    const plan = planOf([level('handler', rules)], OWNER, DEFAULTS);
+    expect(new Set(plan?.rules.map((rule) => rule.headOf(60_000))).size).toBe(2);
+  });
+
+  it('are refused when one level calls two rules by one name', () => {
+    const error = thrownBy(() => shown(level('handler', [{ name: 'x' }, { name: 'x', window: '1d' }])));
+    expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
+    expect(error.message).toBe('the handler: name: two rules are called "x"');
+  });
+});
+
+describe('names in headers', () => {
+  it.each<[string, readonly object[], readonly string[]]>([
+    ['the windows of unnamed rules', [{}, { window: '1d' }], ['1m', '1d']],
+    ['numbered where two are alike', [{ key: 'a' }, { key: 'b' }, { key: 'c' }], ['1m', '1m-2', '1m-3']],
+    ['out of the way of a declared name', [{ key: 'a' }, { name: '1m' }], ['1m-2', '1m']],
+    [
+      'out of the way of a numbered one',
+      [{ key: 'a' }, { key: 'b' }, { name: '1m-2' }],
+      ['1m', '1m-3', '1m-2'],
+    ],
+    [
+      'limit for windows of functions',
+      [{ window: () => 1 }, { window: () => 1, key: 'a' }],
+      ['limit', 'limit-2'],
+    ],
+  ])('are %s', (_, rules, names) => {
+    expect(shown(level('handler', rules))?.map(([name]) => name)).toEqual(names);
+  });
+});
+
+describe('skips', () => {
+  it.each<[string, Level[], string[] | undefined]>([
+    ['all by no name', [GLOBAL, XY, level('handler', [{ name: 'z' }], [])], undefined],
+    ['one by its name', [GLOBAL, XY, level('handler', [], ['x'])], ['global', 'y']],
+    ['several by their names', [GLOBAL, XY, level('handler', [], ['global', 'y'])], ['x']],
+    ['rules at its own place', [GLOBAL, level('handler', [{ name: 'z' }], ['z'])], ['global']],
+    [
+      'farther rules, and leaves a nearer one',
+      [GLOBAL, level('controller', [], []), level('handler', [{ name: 'z' }])],
+      ['z'],
+    ],
+    ['unnamed ones only all at once', [level('app', [{}]), XY, level('handler', [], ['x'])], ['1m', 'y']],
+    [
+      'one that is declared anew nearer',
+      [XY, level('controller', [], ['x']), level('handler', [{ name: 'x' }])],
+      ['y', 'x'],
+    ],
+  ])('take away %s', (_, levels, names) => {
+    expect(shown(...levels)?.map(([name]) => name)).toEqual(names);
+  });
+
+  it.each([
+    [[GLOBAL, XY], 'the names are global, x, y'],
+    [[level('app', [{}])], 'the names are none'],
+    [[], 'the names are none'],
+  ])('of an unknown name are an error that lists the names', (levels, names) => {
+    const error = thrownBy(() => shown(...levels, level('handler', [], ['dayly'])));
+    expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
+    expect(error.message).toBe(
+      `@SkipFreqLimit on the handler: there is no rule called "dayly" here; ${names}`,
+    );
+  });
+
+  it('do not know a rule that is declared nearer', () => {
+    const levels = [level('controller', [], ['z']), level('handler', [{ name: 'z' }])];
+    expect(() => shown(...levels)).toThrow('no rule called "z"');
+  });
+});

@@ -1,0 +1,168 @@
+import { FreqLimitError } from '../../../src/core/errors.js';
+import {
+  type Owner,
+  planRule,
+  type PlannedRule,
+  type RuleDefaults,
+} from '../../../src/rules/planned-rule.js';
+import type { Scope } from '../../../src/rules/rule.js';
+import { DEFAULTS, declared, OWNER, thrownBy } from '../fixtures.js';
+
+const RULE = { window: '1m', limit: 5 };
+const PLACE = '@FreqLimit on SmsController.send';
+
+function plan(
+  rule: unknown,
+  level: Scope = 'handler',
+  owner: Owner = OWNER,
+  defaults: RuleDefaults = DEFAULTS,
+): PlannedRule {
+  return planRule(declared(rule, level, PLACE), owner, defaults);
+}
+
+describe('planRule', () => {
+  it('fills in what a rule does not say', () => {
+    expect(plan(RULE)).toMatchObject({
+      declaredName: undefined,
+      name: '1m',
+      place: PLACE,
+      scope: 'handler',
+      window: 60_000,
+      limit: 5,
+      cost: 1,
+      onMissingKey: 'ip',
+      countDenied: false,
+      skipIf: undefined,
+      key: { spec: '{ip}' },
+    });
+  });
+
+  it('takes what the module says instead', () => {
+    const defaults = {
+      ...DEFAULTS,
+      defaultKey: '{user.id}',
+      onMissingKey: 'deny',
+      countDenied: true,
+    } as const;
+    expect(plan(RULE, 'handler', OWNER, defaults)).toMatchObject({
+      key: { spec: '{user.id}' },
+      onMissingKey: 'deny',
+      countDenied: true,
+    });
+  });
+
+  it('keeps all that a rule says, zeros and false included', () => {
+    const skipIf = (): boolean => false;
+    const rule = {
+      window: 10,
+      limit: 0,
+      key: 'all',
+      name: 'daily',
+      scope: 'app',
+      onMissingKey: 'skip',
+      cost: 0,
+      countDenied: false,
+      skipIf,
+    };
+    expect(plan(rule, 'handler', OWNER, { ...DEFAULTS, countDenied: true })).toMatchObject({
+      declaredName: 'daily',
+      name: 'daily',
+      scope: 'app',
+      window: 10_000,
+      limit: 0,
+      cost: 0,
+      onMissingKey: 'skip',
+      countDenied: false,
+      skipIf,
+    });
+  });
+
+  it('takes undefined as not given', () => {
+    const rule = { ...RULE, key: undefined, name: undefined, scope: undefined, onMissingKey: undefined };
+    const more = { cost: undefined, countDenied: undefined, skipIf: undefined };
+    expect(plan({ ...rule, ...more }).id).toBe(plan(RULE).id);
+  });
+
+  it('calls a rule whose window is a function limit', () => {
+    expect(plan({ window: () => '1m', limit: 1 }).name).toBe('limit');
+  });
+
+  it('accepts the largest limit', () => {
+    expect(plan({ ...RULE, limit: Number.MAX_SAFE_INTEGER }).limit).toBe(Number.MAX_SAFE_INTEGER);
+  });
+});
+
+const COUNT = 'a whole number from 0 to 2^53 - 1';
+const NAME = 'a name of 1 to 64 characters';
+
+describe('a wrong rule', () => {
+  it.each<[string, Record<string, unknown>, string]>([
+    ...[0, -1, NaN, Infinity, '0s', '60', '', '1 fortnight', null, undefined, {}].map(
+      (window): [string, Record<string, unknown>, string] => [
+        'window',
+        { window },
+        'is no window: a text with its unit',
+      ],
+    ),
+    ...[NaN, '5', -1, 2.5, Infinity, 2 ** 53, null, 5n, {}].map(
+      (limit): [string, Record<string, unknown>, string] => [
+        'limit',
+        { limit },
+        `is not ${COUNT}, or a function`,
+      ],
+    ),
+    ['limit', { limit: undefined }, `is missing: ${COUNT}, or a function`],
+    ...[-1, NaN, 1.5, '2', 2 ** 53, null].map((cost): [string, Record<string, unknown>, string] => [
+      'cost',
+      { cost },
+      `is not ${COUNT}, or a function`,
+    ]),
+    ['key', { key: 'ip' }, 'for the value write "{ip}"'],
+    ['key', { key: '' }, 'an empty text is no key'],
+    ['key', { key: '{session.id}' }, 'they begin with ip, user, body, params, query, headers'],
+    ['key', { key: 5 }, 'is no key: a template'],
+    ['key', { key: null }, 'is no key: a template'],
+    ...['', 'a b', '-a', 'a"b', 'a,b', 'a\nb', 'ü', 'x'.repeat(65), 5, null].map(
+      (name): [string, Record<string, unknown>, string] => ['name', { name }, NAME],
+    ),
+    ['scope', { scope: 'route' }, "is not one of 'handler', 'controller', 'app'"],
+    ['scope', { scope: null }, "is not one of 'handler', 'controller', 'app'"],
+    ['onMissingKey', { onMissingKey: 'allow' }, "is not one of 'ip', 'skip', 'deny'"],
+    ['countDenied', { countDenied: 'yes' }, 'is not true or false'],
+    ['skipIf', { skipIf: true }, 'is not a function'],
+    ['ttl', { ttl: 60_000 }, 'is not known here; did you mean window?'],
+    ['windowMs', { windowMs: 60_000 }, 'did you mean window?'],
+    ['max', { max: 5 }, 'did you mean limit?'],
+    ['points', { points: 5 }, 'did you mean limit?'],
+    ['keyGenerator', { keyGenerator: () => 'x' }, 'did you mean key?'],
+    ['getTracker', { getTracker: () => 'x' }, 'did you mean key?'],
+    ['skip', { skip: () => true }, 'did you mean skipIf?'],
+    ['weight', { weight: 1 }, 'did you mean cost?'],
+    ['blockDuration', { blockDuration: 1 }, 'is not known here (known: window, limit, key'],
+  ])('is refused at its %s: %j', (option, parts, words) => {
+    const error = thrownBy(() => plan({ ...RULE, ...parts }));
+    expect(error).toBeInstanceOf(FreqLimitError);
+    expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
+    expect(error.message).toMatch(`${PLACE}: ${option}: `);
+    expect(error.message).toContain(words);
+  });
+
+  it.each([[undefined], [null], ['1m'], [[]], [5]])('is refused when it is %p', (rule) => {
+    const error = thrownBy(() => plan(rule));
+    expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
+    expect(error.message).toMatch(`${PLACE}: `);
+    expect(error.message).toContain('is not an object of window, limit, key');
+  });
+
+  it('is refused where a rule of the module wants to count per handler', () => {
+    const error = thrownBy(() => plan({ ...RULE, scope: 'handler' }, 'app'));
+    expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
+    expect(error.message).toContain(
+      "scope: a rule of the module counts per 'controller' or for the whole 'app'",
+    );
+  });
+
+  it('keeps its message on one line whatever the rule holds', () => {
+    expect(thrownBy(() => plan({ ...RULE, name: 'a\nforged line' })).message).not.toContain('\n');
+  });
+});

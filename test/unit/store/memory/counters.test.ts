@@ -1,0 +1,116 @@
+import { Counters } from '../../../../src/store/memory/counters.js';
+
+const WINDOW_MS = 1_000;
+
+/** Counters, and how often one at its limit had to go. */
+function make(most: number): { counters: Counters; lost: () => number; put: typeof put } {
+  let lost = 0;
+  const counters = new Counters(most, () => lost++);
+  const put = (key: string, nowMs: number, isFull = false, windowMs = WINDOW_MS): void => {
+    const counter = counters.get(key, nowMs) ?? counters.open(key, nowMs + windowMs);
+    counter.used += 1;
+    counters.settle(counter, windowMs, isFull, nowMs);
+  };
+  return { counters, lost: () => lost, put };
+}
+
+describe('Counters', () => {
+  it('keeps a counter through the last millisecond of its window', () => {
+    const { counters, put } = make(10);
+    put('a', 0);
+    expect(counters.get('a', WINDOW_MS)?.used).toBe(1);
+    expect(counters.get('a', WINDOW_MS + 1)).toBeUndefined();
+    expect(counters.size).toBe(0);
+  });
+
+  it('clears two ended counters for each new one', () => {
+    const { counters, put } = make(100);
+    for (let i = 0; i < 50; i++) put(`old-${i}`, i);
+    for (let i = 0; i < 50; i++) put(`new-${i}`, 5_000 + i);
+    expect(counters.size).toBe(50);
+    expect(counters.get('new-0', 5_050)?.used).toBe(1);
+  });
+
+  it('clears windows that nobody visits any more', () => {
+    const { counters, put } = make(1_000);
+    for (let i = 0; i < 20; i++) put(`short-${i}`, 0, i % 2 === 0, 10 + i);
+    for (let i = 0; i < 60; i++) put(`long-${i}`, 100, false, 60_000);
+    expect(counters.size).toBe(60);
+  });
+
+  it('makes room by the counter that is nearest to its end', () => {
+    const { counters, put, lost } = make(3);
+    put('long', 0, false, 60_000);
+    put('first', 1);
+    put('second', 2);
+    put('third', 3);
+    expect(counters.size).toBe(3);
+    expect(counters.get('first', 4)).toBeUndefined();
+    expect(['long', 'second', 'third'].map((key) => counters.get(key, 4)?.used)).toEqual([1, 1, 1]);
+    expect(lost()).toBe(0);
+  });
+
+  it('lets one at its limit go only when all are', () => {
+    const { counters, put, lost } = make(2);
+    put('blocked', 0, true);
+    put('open', 1);
+    put('other', 2);
+    expect(counters.get('blocked', 2)?.used).toBe(1);
+    expect(counters.get('open', 2)).toBeUndefined();
+    expect(lost()).toBe(0);
+    put('other', 3, true);
+    put('third', 4, true);
+    expect(counters.get('blocked', 4)).toBeUndefined();
+    expect(counters.size).toBe(2);
+    expect(lost()).toBe(1);
+  });
+
+  it('does not call an ended counter lost', () => {
+    const { counters, put, lost } = make(2);
+    put('a', 0, true, 10);
+    put('b', 0, true, 10);
+    for (let i = 0; i < 10; i++) put(`later-${i}`, 1_000 + i, i < 2);
+    expect(counters.size).toBe(2);
+    expect(lost()).toBe(0);
+  });
+
+  it('makes room by an ended counter before a living one', () => {
+    const { counters, put, lost } = make(3);
+    put('ended', 0, true, 10);
+    put('living', 1);
+    put('other', 2);
+    put('new', 100);
+    expect(counters.size).toBe(3);
+    expect(counters.get('living', 100)?.used).toBe(1);
+    expect(lost()).toBe(0);
+  });
+
+  it('remembers a counter that reaches its limit later', () => {
+    const { counters, put } = make(2);
+    put('a', 0);
+    put('a', 1, true);
+    put('b', 2);
+    put('c', 3);
+    expect(counters.get('a', 3)?.used).toBe(2);
+  });
+
+  it('forgets one, or all', () => {
+    const { counters, put } = make(10);
+    put('a', 0);
+    put('b', 0);
+    counters.delete(counters.get('a', 0)!);
+    expect([counters.get('a', 0), counters.size]).toEqual([undefined, 1]);
+    counters.clear();
+    expect(counters.size).toBe(0);
+    put('c', 1);
+    expect(counters.size).toBe(1);
+  });
+
+  it.each(['__proto__', 'constructor', '', '\0'])('counts the key %j like any other', (key) => {
+    const { counters, put } = make(10);
+    expect(counters.get(key, 0)).toBeUndefined();
+    put(key, 0);
+    put(key, 0);
+    expect(counters.get(key, 0)?.used).toBe(2);
+  });
+});
