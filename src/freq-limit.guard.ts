@@ -10,13 +10,13 @@ import {
   ServiceUnavailableException,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { FreqLimitError, showError } from './core/errors.js';
+import { isFreqLimitError, showError } from './core/errors.js';
 import { isPromise, type MaybePromise, then } from './core/maybe-promise.js';
 import { toVerdict, type Verdict } from './core/verdict.js';
 import { FreqLimitExceededException } from './freq-limit.exception.js';
-import { FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
+import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
-import { FreqLimitPlans } from './freq-limit.plans.js';
+import type { FreqLimitPlans } from './freq-limit.plans.js';
 import { headersFor } from './http/headers.js';
 import { HttpVisit } from './http/http-visit.js';
 import type { Plan } from './rules/plan.js';
@@ -39,7 +39,7 @@ export class FreqLimitGuard implements CanActivate {
   private readonly logger = new Logger('FreqLimit');
 
   constructor(
-    @Inject(FreqLimitPlans) private readonly plans: FreqLimitPlans,
+    @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
@@ -97,14 +97,14 @@ export class FreqLimitGuard implements CanActivate {
   /** What keeps the guard from deciding is never a pass. What is not a denial is one line in the log. */
   private fail(error: unknown): never {
     if (error instanceof HttpException) throw error;
-    if (error instanceof FreqLimitError && error.code === 'FREQ_LIMIT_STORE_FAILED') {
+    if (isFreqLimitError(error) && error.code === 'FREQ_LIMIT_STORE_FAILED') {
       // the store has told the log
       throw new ServiceUnavailableException('The request limit cannot be checked at the moment', {
         cause: error,
       });
     }
     const stack = error instanceof Error ? error.stack : undefined;
-    this.logger.error(error instanceof FreqLimitError ? error.message : showError(error), stack);
+    this.logger.error(isFreqLimitError(error) ? error.message : showError(error), stack);
     throw new InternalServerErrorException(undefined, { cause: error });
   }
 }

@@ -17,7 +17,12 @@ import {
 import { invalidOptions, type ResolvedOptions, resolveOptions } from './freq-limit.options.js';
 import { FreqLimitPlans } from './freq-limit.plans.js';
 import { FreqLimitService } from './freq-limit.service.js';
-import { FREQ_LIMIT_OPTIONS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
+import {
+  FREQ_LIMIT_OPTIONS,
+  FREQ_LIMIT_PLANS,
+  FREQ_LIMIT_RESOLVED_OPTIONS,
+  FREQ_LIMIT_STORE,
+} from './freq-limit.tokens.js';
 import { createStore } from './store/create-store.js';
 import type { Store } from './store/store.js';
 
@@ -42,15 +47,15 @@ const ASYNC_PROPERTIES = [
       useFactory: (options: ResolvedOptions) => createStore(options, new Logger('FreqLimit')),
       inject: [FREQ_LIMIT_RESOLVED_OPTIONS],
     },
-    FreqLimitPlans,
+    { provide: FREQ_LIMIT_PLANS, useClass: FreqLimitPlans },
     FreqLimitService,
   ],
-  exports: [FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE, FreqLimitPlans, FreqLimitService],
+  exports: [FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE, FREQ_LIMIT_PLANS, FreqLimitService],
 })
 export class FreqLimitModule extends ConfigurableModuleClass implements OnModuleInit, OnApplicationShutdown {
   constructor(
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
-    @Inject(FreqLimitPlans) private readonly plans: FreqLimitPlans,
+    @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {
     super();
@@ -84,10 +89,13 @@ export class FreqLimitModule extends ConfigurableModuleClass implements OnModule
 
   private refuseSecondRegistration(): void {
     const all = [...this.modules.values()];
-    const ours = all.filter(({ metatype }) => metatype === FreqLimitModule);
+    // known by what they provide: the module of another copy of this package is another class
+    const ours = all
+      .filter(({ providers }) => providers.has(FREQ_LIMIT_STORE))
+      .map(({ metatype }) => metatype as unknown);
     if (ours.length < 2) return;
     const importers = all.filter(({ metatype }) =>
-      importsOf(metatype).some((module) => module === FreqLimitModule),
+      importsOf(metatype).some((module) => ours.includes(module)),
     );
     const names = importers.map(({ metatype }) => metatype.name).join(' and ') || 'dynamic modules';
     throw new FreqLimitError(

@@ -4,9 +4,9 @@ import { FreqLimitTypeError, show } from './core/errors.js';
 import { BOOLEAN, COUNT, matching, Properties } from './core/forms.js';
 import { keyHead, ruleId } from './core/store-key.js';
 import { toVerdict, UNLIMITED, type Verdict } from './core/verdict.js';
-import { FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
+import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
-import { FreqLimitPlans } from './freq-limit.plans.js';
+import type { FreqLimitPlans } from './freq-limit.plans.js';
 import { canonicalAddress } from './http/client-address.js';
 import { toWindowMs } from './rules/duration.js';
 import { textOfAll } from './rules/key.js';
@@ -78,7 +78,7 @@ const MOST_CHECKS = 1_000;
 export class FreqLimitService {
   constructor(
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
-    @Inject(FreqLimitPlans) private readonly plans: FreqLimitPlans,
+    @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
   ) {}
 

@@ -4,5 +4,7 @@
 export const FREQ_LIMIT_OPTIONS = 'nestjs-freq-limit:options';
 /** The options with every default filled in. */
 export const FREQ_LIMIT_RESOLVED_OPTIONS = 'nestjs-freq-limit:resolved-options';
+/** The plans of all handlers. */
+export const FREQ_LIMIT_PLANS = 'nestjs-freq-limit:plans';
 /** The store that counts. */
 export const FREQ_LIMIT_STORE = 'nestjs-freq-limit:store';

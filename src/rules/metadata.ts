@@ -2,7 +2,8 @@ import 'reflect-metadata';
 import type { Level } from './plan.js';
 import type { FreqLimitRule } from './rule.js';
 
-// Texts and not symbols, so that decorators of one copy of this package are seen by the module of another.
+// Texts and not symbols, so that decorators of one copy of this package are seen by the module of another. What is kept
+// under them is a contract between versions: a module that does not see a limit does not hold it.
 const RULES = 'nestjs-freq-limit:rules';
 const SKIP = 'nestjs-freq-limit:skip';
 const HANDLERS = 'nestjs-freq-limit:handlers';

@@ -207,6 +207,7 @@ describe('the module', () => {
   it('counts through a client with a prefix and text numbers, and leaves its commands alone', async () => {
     const namespace = uniqueNamespace();
     const client = new Redis(redisUrl(), { keyPrefix: `${namespace}:mine:`, stringNumbers: true });
+    await client.ping();
     const before = Object.keys(client).sort();
     const module = await compile(FreqLimitModule.forRoot({ redis: client }));
     await module.init();

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { once } from 'node:events';
 import { FreqLimitError, showError } from '../../core/errors.js';
 import type { StoreLog } from '../store.js';
 import { isClient, type RedisClient, type RedisConnectionOptions, type RedisOption } from './redis-client.js';
@@ -95,12 +96,16 @@ class OwnConnection implements Connection {
   }
 
   async close(): Promise<void> {
-    if (this.redis.status === 'ready')
+    if (this.redis.status === 'end') return;
+    const ended = once(this.redis, 'end').catch(() => undefined);
+    if (this.redis.status === 'ready') {
       await within(
         LONGEST_QUIT_MS,
         this.redis.quit().catch(() => undefined),
       );
+    }
     this.redis.disconnect();
+    await within(LONGEST_QUIT_MS, ended);
   }
 
   /** One line when the server is lost, however often the client tries again. */

@@ -1,0 +1,297 @@
+import { Controller, Get, Injectable } from '@nestjs/common';
+import { Test, type TestingModule } from '@nestjs/testing';
+import {
+  FreqLimit,
+  FreqLimitModule,
+  FreqLimitService,
+  isFreqLimitError,
+  isFreqLimitExceeded,
+} from '../../src/index.js';
+import { closeApps, startApp, statuses } from '../support/app.js';
+import { post } from '../support/http.js';
+import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
+import { Post } from '@nestjs/common';
+
+afterEach(closeApps);
+
+describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
+  const namespace = uniqueNamespace();
+  const limits = kind === 'redis' ? { redis: redisUrl(), namespace } : { namespace };
+  let module: TestingModule;
+  let service: FreqLimitService;
+
+  beforeEach(async () => {
+    module = await Test.createTestingModule({ imports: [FreqLimitModule.forRoot(limits)] }).compile();
+    await module.init();
+    service = module.get(FreqLimitService);
+  });
+  afterEach(() => module.close());
+  afterAll(async () => {
+    const client = plainClient();
+    expect(await sweep(client, namespace)).toEqual([]);
+    await client.quit();
+  });
+
+  it('answers a verdict with all its numbers', async () => {
+    const check = { key: ['answer', kind], window: '1m', limit: 2, name: 'mail' } as const;
+    const first = await service.consume(check);
+    expect(first).toEqual({
+      allowed: true,
+      source: 'store',
+      tightest: first.results[0],
+      results: [
+        {
+          name: 'mail',
+          allowed: true,
+          limit: 2,
+          windowMs: 60_000,
+          cost: 1,
+          used: 1,
+          remaining: 1,
+          resetAfterMs: 60_000,
+          retryAfterMs: 0,
+        },
+      ],
+    });
+    await service.consume(check);
+    const denied = await service.consume(check);
+    expect(denied).toMatchObject({ allowed: false, tightest: { used: 2, remaining: 0 } });
+    expect(denied.tightest!.retryAfterMs).toBeGreaterThan(59_000);
+    expect(denied.tightest!.retryAfterMs).toBeLessThanOrEqual(60_000);
+  });
+
+  it('decides several checks in one call, all or none', async () => {
+    const [minute, day] = [
+      { key: `many-${kind}`, window: '1m', limit: 1 },
+      { key: `many-${kind}`, window: '1d', limit: 10 },
+    ] as const;
+    for (const allowed of [true, false, false])
+      expect((await service.consume([day, minute])).allowed).toBe(allowed);
+    expect((await service.peek(day)).tightest!.used).toBe(1);
+    expect((await service.consume([{ ...day, countDenied: true }, minute])).allowed).toBe(false);
+    expect((await service.peek(day)).tightest!.used).toBe(2);
+  });
+
+  it('counts without a limit, and tells how many came before', async () => {
+    const checks = [1, 2, 3].map((n) => ({ key: ['batch', kind, n], window: '1m' as const, cost: n }));
+    await service.consume(checks);
+    const { results, allowed } = await service.consume(checks);
+    expect([allowed, results.map(({ used, cost }) => used - cost)]).toEqual([true, [1, 2, 3]]);
+  });
+
+  it('takes costs, and refuses a visit that is too dear without charging it', async () => {
+    const check = { key: ['cost', kind], window: '1m', limit: 5 } as const;
+    expect((await service.consume({ ...check, cost: 4 })).allowed).toBe(true);
+    expect((await service.consume({ ...check, cost: 4 })).tightest).toMatchObject({
+      allowed: false,
+      used: 4,
+    });
+    expect((await service.consume({ ...check, cost: 1 })).allowed).toBe(true);
+    expect((await service.consume({ ...check, cost: 0 })).tightest).toMatchObject({ allowed: true, used: 5 });
+  });
+
+  it('keeps values, names, windows and lists of parts apart, and a number with its text together', async () => {
+    const base = { window: '1m', limit: 1 } as const;
+    const checks = [
+      { ...base, key: `apart-${kind}` },
+      { ...base, key: `apart-${kind}`, name: 'other' },
+      { ...base, key: `apart-${kind}`, window: '2m' as const },
+      { ...base, key: [kind, 'a:b', 'c'] },
+      { ...base, key: [kind, 'a', 'b:c'] },
+      { ...base, key: [kind, 'a|b', 'c'] },
+      { ...base, key: [kind, 'a', 'b|c'] },
+      { ...base, key: [kind, 1] },
+    ];
+    for (const check of checks) expect((await service.consume(check)).allowed).toBe(true);
+    for (const check of checks) expect((await service.consume(check)).allowed).toBe(false);
+    expect((await service.consume({ ...base, key: [kind, '1'] })).allowed).toBe(false);
+  });
+
+  it('resets one counter, whatever its value looks like', async () => {
+    const [star, other] = ['*', 'other'].map((key) => ({
+      key: [kind, key],
+      window: '1m' as const,
+      limit: 1,
+    }));
+    await service.consume([star!, other!]);
+    await service.reset(star!);
+    await service.reset({ key: 'never charged', window: '1m' });
+    expect((await service.consume(star!)).allowed).toBe(true);
+    expect((await service.consume(other!)).allowed).toBe(false);
+  });
+
+  it('answers nothing asked with a pass that no store gave', async () => {
+    expect(await service.consume([])).toEqual({
+      allowed: true,
+      results: [],
+      tightest: undefined,
+      source: 'none',
+    });
+    expect(await service.peek([])).toMatchObject({ allowed: true, source: 'none' });
+    await expect(service.reset([])).resolves.toBeUndefined();
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    [
+      'a negative cost',
+      { key: 'bad', window: '1m', limit: 1, cost: -1 },
+      /consume: check: cost: -1 is not a whole number/,
+    ],
+    ['a cost of NaN', { key: 'bad', window: '1m', cost: NaN }, /cost: NaN is not/],
+    ['a fractional cost', { key: 'bad', window: '1m', cost: 1.5 }, /cost: 1.5 is not/],
+    ['a text for a cost', { key: 'bad', window: '1m', cost: '2' }, /cost: "2" is not/],
+    ['a cost of 2^53', { key: 'bad', window: '1m', cost: 2 ** 53 }, /cost: 9007199254740992 is not/],
+    ['a limit of NaN', { key: 'bad', window: '1m', limit: NaN }, /limit: NaN is not/],
+    ['an infinite limit', { key: 'bad', window: '1m', limit: Infinity }, /limit: Infinity is not/],
+    ['no window', { key: 'bad', limit: 1 }, /window: undefined is no window/],
+    ['no key', { window: '1m', limit: 1 }, /key: undefined is no value to count by/],
+    ['an empty key', { key: '', window: '1m' }, /key: "" is no value/],
+    ['an empty list', { key: [], window: '1m' }, /key: \[list of 0\] is no value/],
+    ['a list with a hole', { key: ['a', undefined], window: '1m' }, /is no value/],
+    ['an object for a key', { key: {}, window: '1m' }, /key: \[object\] is no value/],
+    ['another word', { key: 'bad', window: '1m', points: 1 }, /points: is not known here/],
+    ['nothing', undefined, /check: undefined is not an object/],
+    ['a name no header can carry', { key: 'bad', window: '1m', name: 'a"b' }, /name: /],
+  ])('refuses %s with a TypeError, and charges nothing', async (_, check, message) => {
+    const good = { key: ['good', kind], window: '1m', limit: 5 };
+    const error: unknown = await service.consume(check as never).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(isFreqLimitError(error) && error.code).toBe('FREQ_LIMIT_INVALID_CHECK');
+    expect((error as Error).message).toMatch(message);
+    await expect(service.consume([good, check] as never)).rejects.toThrow(/checks\[1\]/);
+    expect((await service.peek(good as never)).tightest!.used).toBe(0);
+  });
+
+  it('refuses more checks than are decided in one step', async () => {
+    const checks = Array.from({ length: 1_001 }, (_, i) => ({ key: i, window: '1m' as const }));
+    await expect(service.consume(checks)).rejects.toThrow(/1001 checks in one call; at most 1000/);
+    expect((await service.consume(checks.slice(1))).results).toHaveLength(1_000);
+  });
+
+  it('serves plain providers: a worker stops when its limit is reached', async () => {
+    @Injectable()
+    class MailWorker {
+      sent = 0;
+      constructor(private readonly limits: FreqLimitService) {}
+      async run(): Promise<void> {
+        for (let job = 0; job < 10; job++) {
+          const { allowed } = await this.limits.consume({
+            key: ['mail', kind, namespace],
+            window: '1h',
+            limit: 4,
+          });
+          if (allowed) this.sent++;
+        }
+      }
+    }
+    const worker = await Test.createTestingModule({
+      imports: [FreqLimitModule.forRoot(limits)],
+      providers: [MailWorker],
+    }).compile();
+    await worker.init();
+    await worker.get(MailWorker).run();
+    expect(worker.get(MailWorker).sent).toBe(4);
+    await worker.close();
+  });
+});
+
+describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) => {
+  @Controller('login')
+  @FreqLimit({ window: '1m', limit: 100, name: 'all' })
+  class LoginController {
+    @Post()
+    @FreqLimit({ window: '1m', limit: 1, key: 'user:{body.user}', name: 'user' })
+    @FreqLimit({ window: '1m', limit: 50, key: '{ip}', name: 'ip' })
+    @FreqLimit({ window: '1m', limit: () => 50, key: () => ['a', 'b'], name: 'dynamic' })
+    login() {
+      return 'ok';
+    }
+    @Get('none')
+    none() {
+      return 'ok';
+    }
+  }
+  const start = async (namespace = uniqueNamespace()) => {
+    const store = kind === 'redis' ? { redis: redisUrl(), namespace } : {};
+    const rules = [{ window: '1m', limit: 1_000, name: 'app', key: 'everyone' }] as const;
+    const { app, url } = await startApp('express', {
+      controllers: [LoginController],
+      limits: { ...store, rules },
+    });
+    return { url, service: app.get(FreqLimitService), namespace };
+  };
+  const of = (rule: string, parts: object = {}) =>
+    ({ rule, controller: LoginController, handler: 'login', ...parts }) as const;
+
+  it('is named by its rule and the caller’s values', async () => {
+    const { url, service, namespace } = await start();
+    const login = (): Promise<Response> => post(`${url}/login`, { user: 'a{b}:c' });
+    expect(await statuses(2, login)).toEqual([201, 429]);
+    expect((await service.peek(of('user', { key: 'a{b}:c' }))).tightest).toMatchObject({
+      name: 'user',
+      used: 1,
+      limit: 1,
+    });
+    await service.reset(of('user', { key: 'a{b}:c' }));
+    expect(await statuses(2, login)).toEqual([201, 429]);
+    expect((await service.peek(of('ip', { key: '::ffff:127.0.0.1' }))).tightest!.used).toBe(2);
+    expect(
+      (await service.peek({ rule: 'all', controller: LoginController, key: '127.0.0.1' })).tightest!.used,
+    ).toBe(2);
+    expect((await service.peek({ rule: 'app' })).tightest!.used).toBe(2);
+    expect((await service.peek(of('dynamic', { key: ['a', 'b'], limit: 50 }))).tightest!.used).toBe(2);
+    await service.reset(of('dynamic', { key: ['a', 'b'] }));
+    expect((await service.peek(of('dynamic', { key: ['a', 'b'], limit: 50 }))).tightest!.used).toBe(0);
+    const client = plainClient();
+    expect(await sweep(client, namespace)).toEqual([]);
+    for (const key of await keysOf(client, namespace)) expect(key).not.toMatch(/[{}]/);
+    await client.quit();
+  });
+
+  it('is named by the address where the visit lacked its key', async () => {
+    const { url, service } = await start();
+    expect(await statuses(2, () => post(`${url}/login`))).toEqual([201, 429]);
+    await service.reset(of('user', { address: '127.0.0.1' }));
+    expect(await statuses(2, () => post(`${url}/login`))).toEqual([201, 429]);
+  });
+
+  it.each<[string, object, RegExp]>([
+    [
+      'an unknown rule',
+      of('nope', { key: 'x' }),
+      /LoginController.login has no rule called "nope"; its rules are app, all, user, ip, dynamic/,
+    ],
+    [
+      'an unknown handler',
+      { rule: 'user', controller: LoginController, handler: 'logout' },
+      /"logout" is no method of LoginController/,
+    ],
+    [
+      'a handler without its controller',
+      { rule: 'user', handler: 'login' },
+      /is no method of a controller, which is not given/,
+    ],
+    ['too few values', of('user'), /the key "user:\{body.user\}" is filled with \{body.user\}, got 0 values/],
+    ['too many values', of('user', { key: ['a', 'b'] }), /got 2 values/],
+    ['a value that is none', of('user', { key: '' }), /holds no value to count by/],
+    ['key and address', of('user', { key: 'a', address: '127.0.0.1' }), /instead of a key/],
+    ['a window of its own', of('user', { key: 'a', window: '2m' }), /has its own window/],
+    [
+      'no limit for a rule whose limit is a function',
+      of('dynamic', { key: 'a' }),
+      /is a function: say which limit/,
+    ],
+    ['an unknown property', of('user', { key: 'a', name: 'x' }), /name: is not known here/],
+  ])('is not found by %s', async (_, check, message) => {
+    const { service } = await start();
+    await expect(service.peek(check as never)).rejects.toThrow(message);
+  });
+
+  it('is told apart from denials and errors by brand', () => {
+    expect([
+      isFreqLimitExceeded(new Error()),
+      isFreqLimitError(null),
+      isFreqLimitExceeded(undefined),
+    ]).toEqual([false, false, false]);
+  });
+});
