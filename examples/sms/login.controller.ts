@@ -1,0 +1,18 @@
+import { Body, Controller, HttpCode, Post, UnauthorizedException } from '@nestjs/common';
+import { FreqLimit } from 'nestjs-freq-limit';
+
+/**
+ * Log-in. By account and address together, so that nobody can lock somebody else out, and by address alone, so that
+ * nobody can walk through many accounts.
+ */
+@Controller('login')
+export class LoginController {
+  @Post()
+  @HttpCode(200)
+  @FreqLimit({ window: '1m', limit: 3, key: '{body.user}{ip}', name: 'account' })
+  @FreqLimit({ window: '1h', limit: 20, key: '{ip}', name: 'address' })
+  login(@Body() body: { user?: string; password?: string }) {
+    if (body.password !== 'open sesame') throw new UnauthorizedException();
+    return { welcome: body.user };
+  }
+}
