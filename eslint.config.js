@@ -45,8 +45,11 @@ export default defineConfig(
       '@typescript-eslint/no-extraneous-class': 'off',
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
       '@typescript-eslint/require-await': 'off',
+      'jest/no-standalone-expect': ['error', { additionalTestBlockFunctions: ['afterEach', 'afterAll'] }],
       'jest/expect-expect': ['error', { assertFunctionNames: ['expect', 'expect*', 'fc.assert'] }],
     },
   },
+  // a suite that stores run, not a test file
+  { files: ['test/contract/store.contract.ts'], rules: { 'jest/no-export': 'off' } },
   prettier,
 );

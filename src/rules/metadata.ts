@@ -46,10 +46,12 @@ export function declareSkip(names: readonly string[], target: Target, handler: s
 }
 
 function add(key: string, item: Declared<unknown>, target: Target, handler: string | undefined): void {
-  const items = [...own<Declared<unknown>>(key, target, handler), item].sort((a, b) => a.order - b.order);
+  const items = [...(own(key, target, handler) as readonly Declared<unknown>[]), item].sort(
+    (a, b) => a.order - b.order,
+  );
   define(key, items, target, handler);
   if (handler === undefined) return;
-  const handlers = new Set([...own<string>(HANDLERS, target, undefined), handler]);
+  const handlers = new Set([...own(HANDLERS, target, undefined), handler]);
   define(HANDLERS, [...handlers], target, undefined);
 }
 
@@ -58,12 +60,12 @@ function define(key: string, value: unknown, target: Target, handler: string | u
   else Reflect.defineMetadata(key, value, target, handler);
 }
 
-function own<T>(key: string, target: Target, handler: string | undefined): readonly T[] {
+function own(key: string, target: Target, handler: string | undefined): readonly unknown[] {
   const value: unknown =
     handler === undefined
       ? Reflect.getOwnMetadata(key, target)
       : Reflect.getOwnMetadata(key, target, handler);
-  return (value as readonly T[] | undefined) ?? [];
+  return (value as readonly unknown[] | undefined) ?? [];
 }
 
 /** A class, as far as its decorators are concerned. */
@@ -95,7 +97,7 @@ export function handlerLevel(classRef: ClassRef, handler: string): Level {
 export function decoratedHandlers(classRef: ClassRef): string[] {
   const names = new Set<string>();
   for (let at: unknown = classRef.prototype; isObject(at); at = Object.getPrototypeOf(at)) {
-    for (const name of own<string>(HANDLERS, at, undefined)) names.add(name);
+    for (const name of own(HANDLERS, at, undefined)) names.add(name as string);
   }
   return [...names];
 }
@@ -114,14 +116,15 @@ function levelOf(
   where: string,
 ): Level {
   const place = `@FreqLimit on ${where}`;
-  const rules = own<Declared<FreqLimitRule>>(RULES, target, handler).map(({ value }) => ({
-    rule: value,
-    level,
-    place,
-  }));
-  const skips = own<Declared<readonly string[]>>(SKIP, target, handler).map(({ value }) => value);
+  const rules = own(RULES, target, handler) as readonly Declared<FreqLimitRule>[];
+  const skips = (own(SKIP, target, handler) as readonly Declared<readonly string[]>[]).map(
+    ({ value }) => value,
+  );
   const names = skips.some((one) => one.length === 0) ? [] : skips.flat();
-  return { rules, skip: skips.length === 0 ? undefined : { names, place: `@SkipFreqLimit on ${where}` } };
+  return {
+    rules: rules.map(({ value }) => ({ rule: value, level, place })),
+    skip: skips.length === 0 ? undefined : { names, place: `@SkipFreqLimit on ${where}` },
+  };
 }
 
 function isObject(value: unknown): value is object {

@@ -109,6 +109,8 @@ export function planRule(
   if (scope === 'handler' && level === 'app') {
     throw read.invalid('scope', "a rule of the module counts per 'controller' or for the whole 'app'");
   }
+  // null is no key, and no way to ask for the default
+  // eslint-disable-next-line @typescript-eslint/prefer-nullish-coalescing
   const key = read.parsed('key', () => compileKey(rule.key === undefined ? defaults.defaultKey : rule.key));
   const id = idOf(scope, owner, [name ?? '', ...(name === undefined ? [key.spec, windowSpec(window)] : [])]);
   return {

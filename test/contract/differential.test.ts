@@ -66,7 +66,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
       used: fc.integer({ min: 1, max: 9 }),
     }),
   },
-) as fc.Arbitrary<Operation>;
+);
 
 /** An answer without its times, and its times. */
 function parts({ resetAfterMs, retryAfterMs, ...rest }: CheckResult): [object, number[]] {
@@ -79,7 +79,7 @@ function expectSame(memory: readonly CheckResult[], redis: readonly CheckResult[
   const theirs = times(redis);
   for (const [i, ms] of times(memory).entries()) {
     expect(Math.abs(theirs[i]! - ms)).toBeLessThanOrEqual(TOLERANCE_MS);
-    expect(theirs[i]! === 0).toBe(ms === 0);
+    expect(theirs[i]! > 0).toBe(ms > 0);
   }
 }
 
@@ -129,7 +129,6 @@ describe('the memory store and the Redis store', () => {
       }),
       {
         numRuns: HISTORIES,
-        verbose: 1,
         ...(process.env['SEED'] ? { seed: Number(process.env['SEED']) } : {}),
       },
     );

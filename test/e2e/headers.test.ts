@@ -186,11 +186,11 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
     const denied = await fetch(url, { headers: origin });
     expect([denied.status, denied.headers.get('access-control-allow-origin')]).toEqual([429, '*']);
   });
+});
 
+// on Fastify a middleware that answers ends the request before any guard
+describe('headers on Express', () => {
   it('do not disturb an answer that is already on its way', async () => {
-    // Express alone: on Fastify a middleware that answers ends the request before any guard
-    // eslint-disable-next-line jest/no-conditional-in-test -- the other platform has no such case
-    if (platform === 'fastify') return expect(platform).toBe('fastify');
     @Injectable()
     class Early implements NestMiddleware {
       use(_request: unknown, response: { write(text: string): void }, next: () => void): void {
@@ -198,7 +198,7 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
         next();
       }
     }
-    const { url } = await startApp(platform, { controllers: [Answers] }, undefined, (app) => {
+    const { url } = await startApp('express', { controllers: [Answers] }, undefined, (app) => {
       const early = new Early();
       app.use(early.use.bind(early));
     });
