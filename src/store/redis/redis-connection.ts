@@ -63,6 +63,8 @@ function limiterOptions(timeoutMs: number): RedisConnectionOptions {
     socketTimeout: Math.max(500, 2 * timeoutMs),
     connectTimeout: 1_000,
     keepAlive: 10_000,
+    // a timer that ioredis keeps when it lets go of a lost connection; the process waits for it
+    disconnectTimeout: 50,
     // back soon after the server is, and not all processes in the same moment
     retryStrategy: (times: number) => Math.min(50 * times, 1_000) + Math.random() * 50,
     // a primary that became a replica, or is still loading: look for the primary again, but do not resend
@@ -73,6 +75,7 @@ function limiterOptions(timeoutMs: number): RedisConnectionOptions {
 class OwnConnection implements Connection {
   readonly client: RedisClient;
   isLost = false;
+  private closing: Promise<void> | undefined;
 
   constructor(
     private readonly redis: Redis,
@@ -95,17 +98,18 @@ class OwnConnection implements Connection {
     await within(LONGEST_START_MS, connected);
   }
 
-  async close(): Promise<void> {
-    if (this.redis.status === 'end') return;
+  close(): Promise<void> {
+    this.closing ??= this.end();
+    return this.closing;
+  }
+
+  private async end(): Promise<void> {
+    const { status } = this.redis;
     const ended = once(this.redis, 'end').catch(() => undefined);
-    if (this.redis.status === 'ready') {
-      await within(
-        LONGEST_QUIT_MS,
-        this.redis.quit().catch(() => undefined),
-      );
-    }
+    if (status === 'ready') await within(LONGEST_QUIT_MS, this.redis.quit().catch(ignore));
     this.redis.disconnect();
-    await within(LONGEST_QUIT_MS, ended);
+    // a connection that is lost has ended already, and says so no more
+    if (status === 'ready' || status === 'connect') await within(LONGEST_QUIT_MS, ended);
   }
 
   /** One line when the server is lost, however often the client tries again. */
@@ -120,6 +124,10 @@ class OwnConnection implements Connection {
     this.isLost = false;
     this.log.warn('Redis is reached again.');
   }
+}
+
+function ignore(): void {
+  // the connection goes either way
 }
 
 /** Waits for a promise that never rejects, but no longer than this. */

@@ -1,0 +1,176 @@
+import {
+  type ArgumentsHost,
+  type CanActivate,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Injectable,
+  UseGuards,
+} from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { Redis } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FreqLimit, FreqLimitGuard, FreqLimitModule, isFreqLimitExceeded } from '../../src/index.js';
+import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
+import { limitHeaders } from '../support/http.js';
+import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
+
+// The cases of CASES.md on headers and waits. Numbers in names are theirs.
+
+let client: Redis;
+let namespace: string;
+
+beforeAll(() => {
+  client = plainClient();
+});
+beforeEach(() => {
+  namespace = uniqueNamespace();
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await closeApps();
+  expect(await sweep(client, namespace)).toEqual([]);
+});
+afterAll(() => client.quit());
+
+const inRedis = () => ({ redis: redisUrl(), namespace, timeoutMs: 5_000 });
+
+@Controller()
+class Waits {
+  @Get('ten')
+  @FreqLimit('10s', 1)
+  ten() {
+    return 'ok';
+  }
+  @Get('one')
+  @FreqLimit('1s', 1)
+  one() {
+    return 'ok';
+  }
+  @Get('two')
+  @FreqLimit({ window: '10s', limit: 1, name: 'seconds' })
+  @FreqLimit({ window: '1h', limit: 1, name: 'hour' })
+  @FreqLimit({ window: '1d', limit: 5, name: 'day' })
+  two() {
+    return 'ok';
+  }
+}
+
+async function denial(url: string) {
+  const answer = await fetch(url);
+  const { retryAfter } = (await answer.json()) as { retryAfter: unknown };
+  return [answer.status, answer.headers.get('retry-after'), retryAfter];
+}
+
+describe.each(PLATFORMS)('case 55, the wait told on %s', (platform) => {
+  it('is the time left in memory, rounded up, never above the window nor below 1', async () => {
+    let nowMs = 5_000;
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    const { url } = await startApp(platform, { controllers: [Waits] });
+    const first = await fetch(`${url}/ten`);
+    expect([first.status, first.headers.has('retry-after')]).toEqual([200, false]);
+    const seen = [];
+    for (const ms of [0, 2_400, 7_000, 599]) {
+      nowMs += ms;
+      seen.push(await denial(`${url}/ten`));
+    }
+    expect(seen).toEqual([10, 8, 1, 1].map((seconds) => [429, String(seconds), seconds]));
+    nowMs += 2;
+    expect(await statuses(1, () => fetch(`${url}/ten`))).toEqual([200]);
+  });
+
+  it('is the time left in Redis, rounded up', async () => {
+    const { url } = await startApp(platform, { controllers: [Waits], limits: inRedis() });
+    await fetch(`${url}/ten`);
+    const [key] = await keysOf(client, namespace);
+    for (const ms of [7_600, 2_900]) {
+      await client.pexpire(key!, ms);
+      const before = await client.pttl(key!);
+      const [status, header, seconds] = await denial(`${url}/ten`);
+      const after = await client.pttl(key!);
+      expect([status, header]).toEqual([429, String(seconds)]);
+      expect(seconds).toBeLessThanOrEqual(Math.ceil((before + 1) / 1_000));
+      expect(seconds).toBeGreaterThanOrEqual(Math.max(1, Math.ceil((after + 1) / 1_000)));
+    }
+  });
+
+  it.each(['memory', 'redis'])('lets in who sleeps exactly that long, %s', async (kind) => {
+    const limits = kind === 'redis' ? inRedis() : {};
+    const { url } = await startApp(platform, { controllers: [Waits], limits });
+    let answer = await fetch(`${url}/one`);
+    while (answer.status === 200) answer = await fetch(`${url}/one`);
+    const wait = Number(answer.headers.get('retry-after'));
+    expect(wait).toBe(1);
+    await sleep(wait * 1_000);
+    expect(await statuses(1, () => fetch(`${url}/one`))).toEqual([200]);
+  });
+
+  it('is the longer of two that deny, the same in header, body and verdict', async () => {
+    const verdicts: unknown[] = [];
+    const { url } = await startApp(platform, { controllers: [Waits], limits: inRedis() }, undefined, (app) =>
+      app.useGlobalFilters({
+        catch(error: unknown, host: ArgumentsHost) {
+          if (isFreqLimitExceeded(error)) {
+            verdicts.push(
+              error.verdict.tightest!.name,
+              Math.ceil(error.verdict.tightest!.retryAfterMs / 1e3),
+            );
+            const { httpAdapter } = app.get(HttpAdapterHost);
+            httpAdapter.reply(host.switchToHttp().getResponse(), error.getResponse(), error.getStatus());
+          }
+        },
+      }),
+    );
+    await fetch(`${url}/two`);
+    const [status, header, seconds] = await denial(`${url}/two`);
+    expect([status, header, verdicts]).toEqual([429, String(seconds), ['hour', seconds]]);
+    expect(seconds).toBeGreaterThan(3_500);
+    expect(seconds).toBeLessThanOrEqual(3_600);
+  });
+});
+
+describe.each(PLATFORMS)('case 54, a reply sent by an earlier guard on %s', (platform) => {
+  it('is left as it is, whether the visit passes or not', async () => {
+    const failures: unknown[] = [];
+    @Injectable()
+    class Replies implements CanActivate {
+      canActivate(context: ExecutionContext): boolean {
+        context.switchToHttp().getResponse<{ send(text: string): void }>().send('early');
+        return true;
+      }
+    }
+    class NotesFailures implements CanActivate {
+      constructor(private readonly guard: FreqLimitGuard) {}
+      async canActivate(context: ExecutionContext): Promise<boolean> {
+        try {
+          return await this.guard.canActivate(context);
+        } catch (error) {
+          failures.push(isFreqLimitExceeded(error) ? 'denied' : error);
+          return false;
+        }
+      }
+    }
+    Injectable()(NotesFailures);
+    Reflect.defineMetadata('design:paramtypes', [FreqLimitGuard], NotesFailures);
+    @Controller()
+    @UseGuards(Replies, NotesFailures)
+    class Early {
+      @Get()
+      @FreqLimit('1m', 1)
+      get(): void {
+        // the answer is on its way
+      }
+    }
+    const { url } = await serve(platform, {
+      imports: [FreqLimitModule.forRoot({ globalGuard: false })],
+      controllers: [Early],
+      providers: [FreqLimitGuard],
+    });
+    for (let i = 0; i < 3; i++) {
+      const answer = await fetch(url);
+      expect([answer.status, await answer.text(), limitHeaders(answer)]).toEqual([200, 'early', {}]);
+    }
+    expect(failures).toEqual(['denied', 'denied']);
+  });
+});

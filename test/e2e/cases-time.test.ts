@@ -1,0 +1,209 @@
+import { Controller, Get, type Type } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import type { Redis } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FreqLimit, type FreqLimitOptions, FreqLimitService, type Window } from '../../src/index.js';
+import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
+import { limitHeaders, remaining } from '../support/http.js';
+import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
+
+// The cases of CASES.md on time in the store. Numbers in names are theirs.
+
+const KINDS = ['memory', 'redis'] as const;
+const EVERYWHERE = PLATFORMS.flatMap((platform) => KINDS.map((kind) => [platform, kind] as const));
+
+let client: Redis;
+let namespace: string;
+
+beforeAll(() => {
+  client = plainClient();
+});
+beforeEach(() => {
+  namespace = uniqueNamespace();
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await closeApps();
+  expect(await sweep(client, namespace)).toEqual([]);
+});
+afterAll(() => client.quit());
+
+const limitsOf = (kind: (typeof KINDS)[number]): FreqLimitOptions =>
+  kind === 'redis' ? { redis: redisUrl(), namespace, timeoutMs: 5_000 } : {};
+
+/** A controller whose one handler has this limit. */
+function limited(window: Window, limit: number, parts: object = {}): Type {
+  @Controller()
+  class Limited {
+    @Get()
+    @FreqLimit({ window, limit, name: 'one', ...parts })
+    get() {
+      return 'ok';
+    }
+  }
+  return Limited;
+}
+
+/** The memory store's clock, in the test's hand. */
+function handClock(): (ms: number) => void {
+  let nowMs = 5_000;
+  jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  return (ms) => (nowMs += ms);
+}
+
+describe('case 1, a counter somebody left without an end', () => {
+  it.each([true, false])('lets its owner in again after a window, countDenied %s', async (countDenied) => {
+    const { url } = await startApp('express', {
+      controllers: [limited('1s', 3, { countDenied })],
+      limits: limitsOf('redis'),
+    });
+    await fetch(url);
+    const [key] = await keysOf(client, namespace);
+    await client.set(key!, 999);
+    expect(await statuses(1, () => fetch(url))).toEqual([429]);
+    const left = await client.pttl(key!);
+    expect(left === -2 || (left >= 0 && left <= 1_000)).toBe(true);
+    let answer = await fetch(url);
+    while (answer.status === 429) {
+      await sleep(20);
+      answer = await fetch(url);
+    }
+    expect(remaining(answer)).toEqual({ one: 2 });
+  });
+});
+
+describe.each(KINDS)('case 3, steady visitors on %s', (kind) => {
+  it.each([
+    ['that pass', 1_000_000, false],
+    ['that are denied', 1, false],
+    ['that are denied and counted', 1, true],
+  ])('%s keep no window open', async (_, limit, countDenied) => {
+    const { app } = await startApp('express', { limits: limitsOf(kind) });
+    const service = app.get(FreqLimitService);
+    const startedMs = performance.now();
+    const opened: number[] = [];
+    let leftBefore = Infinity;
+    while (opened.length < 4) {
+      const { tightest } = await service.consume({ key: 'x', window: '150ms', limit, countDenied });
+      const isNew = tightest!.allowed && tightest!.used === 1;
+      if (isNew) opened.push(performance.now() - startedMs);
+      expect(tightest!.resetAfterMs).toBeLessThanOrEqual(isNew ? 150 : leftBefore);
+      leftBefore = tightest!.resetAfterMs;
+      await sleep(10);
+    }
+    // four openings are three whole windows
+    expect(opened[3]).toBeGreaterThanOrEqual(3 * 149);
+  });
+});
+
+describe('case 4, milliseconds decide', () => {
+  it.each(PLATFORMS)('to the last of them in memory on %s', async (platform) => {
+    const advance = handClock();
+    const { url } = await startApp(platform, { controllers: [limited('1500ms', 2)] });
+    const seen = [];
+    for (const wait of [0, 100, 500, 400, 200, 250, 150]) {
+      advance(wait);
+      const answer = await fetch(url);
+      seen.push([answer.status, answer.headers.get('retry-after')]);
+    }
+    const denied = [429, '1'];
+    expect(seen).toEqual([[200, null], [200, null], denied, denied, denied, denied, [200, null]]);
+  });
+
+  it.each<[Window, number]>([
+    ['1500ms', 1_500],
+    ['300ms', 300],
+  ])('in Redis, in a window of %s', async (window, windowMs) => {
+    const { url } = await startApp('express', {
+      controllers: [limited(window, 2)],
+      limits: limitsOf('redis'),
+    });
+    const startedMs = performance.now();
+    expect(await statuses(2, () => fetch(url))).toEqual([200, 200]);
+    const [key] = await keysOf(client, namespace);
+    for (;;) {
+      const most = await client.pttl(key!);
+      const answer = await fetch(url);
+      if (answer.status === 200) break;
+      const least = await client.pttl(key!);
+      const wait = Number(answer.headers.get('retry-after'));
+      expect(wait).toBeGreaterThanOrEqual(Math.max(1, Math.ceil((least + 1) / 1_000)));
+      expect(wait).toBeLessThanOrEqual(Math.ceil((most + 1) / 1_000));
+      await sleep(25);
+    }
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(windowMs - 2);
+  });
+});
+
+describe('case 5, seconds and milliseconds', () => {
+  it.each<[Window, number]>([
+    [60, 60_000],
+    ['60s', 60_000],
+    ['1m', 60_000],
+    [60_000, 60_000_000],
+  ])('%p is a window of %i ms', async (window, windowMs) => {
+    const { url } = await startApp('express', {
+      controllers: [limited(window, 3)],
+      limits: limitsOf('redis'),
+    });
+    await fetch(url);
+    const [key] = await keysOf(client, namespace);
+    const left = await client.pttl(key!);
+    expect(left).toBeGreaterThan(windowMs - 10_000);
+    expect(left).toBeLessThanOrEqual(windowMs);
+  });
+
+  it('a text without a unit is none to the compiler', async () => {
+    // @ts-expect-error -- a window says its unit
+    const decorator = FreqLimit('60', 3);
+    class Untyped {
+      get() {
+        return 'ok';
+      }
+    }
+    const descriptor = Object.getOwnPropertyDescriptor(Untyped.prototype, 'get')!;
+    Get()(Untyped.prototype, 'get', descriptor);
+    decorator(Untyped.prototype, 'get', descriptor);
+    Controller()(Untyped);
+    await expect(startApp('express', { controllers: [Untyped] })).rejects.toThrow('"60" is no window');
+  });
+});
+
+describe('case 6, windows longer than a timer', () => {
+  it.each(PLATFORMS)('hold for a year in memory on %s', async (platform) => {
+    const timers = jest.spyOn(globalThis, 'setTimeout');
+    const advance = handClock();
+    const { url } = await startApp(platform, { controllers: [limited('365d', 1)] });
+    const day = 86_400_000;
+    expect((await fetch(url)).status).toBe(200);
+    const denied = await fetch(url);
+    expect([denied.status, denied.headers.get('retry-after')]).toEqual([429, '31536000']);
+    for (const days of [25, 339]) {
+      advance(days * day);
+      expect(await statuses(1, () => fetch(url))).toEqual([429]);
+    }
+    advance(day + 1);
+    expect(await statuses(1, () => fetch(url))).toEqual([200]);
+    expect(timers.mock.calls.filter(([, ms]) => Number(ms) >= 2 ** 31)).toEqual([]);
+  });
+});
+
+describe.each(EVERYWHERE)('case 10, a handler slower than its window on %s and %s', (platform, kind) => {
+  it('answers with the numbers of its admission', async () => {
+    @Controller()
+    class Slow {
+      @Get()
+      @FreqLimit({ window: '50ms', limit: 3, name: 'short' })
+      async get() {
+        await sleep(150);
+        return 'ok';
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [Slow], limits: limitsOf(kind) });
+    const answer = await fetch(url);
+    expect([answer.status, limitHeaders(answer)]).toEqual([
+      200,
+      { 'ratelimit-policy': '"short";q=3;w=1', ratelimit: '"short";r=2;t=1' },
+    ]);
+  });
+});
