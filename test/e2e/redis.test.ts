@@ -1,5 +1,5 @@
 import { Controller, Get, Post } from '@nestjs/common';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { FreqLimit, FreqLimitService } from '../../src/index.js';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post, remaining } from '../support/http.js';
@@ -46,7 +46,8 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     const { url } = await start();
     const send = (): Promise<Response> => post(`${url}/sms/code`, { phone: '138' }, { 'x-api-key': 'k' });
     await send();
-    const monitor = await new Redis(redisUrl()).monitor();
+    const watcher = plainClient();
+    const monitor = await watcher.monitor();
     const seen: string[][] = [];
     monitor.on('monitor', (_time: string, args: string[], source: string) => {
       if (source !== 'lua' && args.some((arg) => arg.startsWith(`${namespace}:`))) seen.push(args);
@@ -60,6 +61,7 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     while (!seen.some((args) => args[0]?.toLowerCase() === 'get'))
       await new Promise((resolve) => setTimeout(resolve, 5));
     monitor.disconnect();
+    watcher.disconnect();
     const commands = seen.filter((args) => args[0]?.toLowerCase() !== 'get');
     expect(commands.map(([name]) => name?.toLowerCase())).toEqual(['evalsha', 'evalsha']);
     const [, , numkeys, ...rest] = commands[0]!;
