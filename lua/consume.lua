@@ -1,35 +1,37 @@
--- consume.lua: decides and charges all the checks of one request in one step, all or none.
+-- consume.lua: decides and charges the checks of one or more requests in one step, each request all or none.
 --
--- KEYS[i]    the counter of check i, in the order of the checks
--- ARGV[1]    1: charge; 0: only look (peek)
--- ARGV       then four numbers for each check:
+-- KEYS[k]    the counters, each once, however many checks go to it
+-- ARGV[1]    the requests in the order they arrived, read only when not all of them pass:
+--            each a list of checks "k,limit,cost" or, for countDenied, "k,limit,cost!", with ";" behind each check
+--            and "|" behind each request
+-- ARGV       then four numbers for each run of KEYS that have them in common, in the order of KEYS:
 --              window       milliseconds; a counter lives this long from the visit that opened it
---              limit        units that pass in a window; -1: no limit, just count
---              cost         units of this visit; 0 looks at the counter without charging it
---              countDenied  1: this visit is charged even when the request is denied
--- Reply      two numbers for each check, same order:
---              used         units charged in the open window after this request
---              left         milliseconds until the window ends, 0 where none is open;
---                           a check that denies answers -left - 1 instead
---            A key that holds no counter (another type, text, too large a number) is Redis' own error with
---            the place of the check behind it; nothing is charged then.
+--              limit        the lowest limit of the checks on the counter; -1: they all only count
+--              cost         the sum of their costs; 0 looks at the counter without charging it
+--              keys         how many KEYS the run has
+-- Reply      when all requests pass: 0, then two numbers for each of KEYS, after all was charged:
+--              used         units charged in the open window
+--              left         milliseconds until the window ends, 0 where none is open
+--            when some request does not: 1, then two numbers for each check, as if the requests had come one by one:
+--              used         units charged in the open window after the check's own request
+--              left         as above; -left - 1 where the check denies
+--            A request with a check whose key holds no counter (another type, text, too large a number) is charged
+--            nowhere; each of its checks answers Redis' own error as a text in the place of `used`.
 --
--- Stored     key -> the units used, as an integer; the window is the key's own expiry. Only the server's
---            clock counts. A counter of nothing (0 or less, however it came to be) is no counter.
--- Promises   * A request is charged whole or, where a check denies, not at all (countDenied apart):
+-- Stored     key -> the units used, as an integer; the window is the key's own expiry. Only the server's clock
+--            counts. A counter of nothing (0 or less, however it came to be) is no counter.
+-- Promises   * A request is charged whole or, where a check of it denies, not at all (countDenied apart):
 --              no count, no new key, no moved expiry.
---            * Every counter touched has a time left when the script ends, at most its window, whoever
---              made it, whether the request passes or not. PTTL 0 is a counter in its last millisecond:
---              it is left alone.
+--            * Every counter touched has a time left when the script ends, at most its window, whoever made it,
+--              whether a request passes or not. PTTL 0 is a counter in its last millisecond: it is left alone.
 --            * No call between an increment and its expiry can fail on what the key holds.
 -- Cluster    all KEYS of a call lie in one slot.
+--
+-- The common case is that all pass: then each counter is charged the whole sum at once, and the caller works out what
+-- each of its checks was. Only when a counter goes over its lowest limit are the requests gone through one by one.
 
 local call, pcall = redis.call, redis.pcall
-local checks = #KEYS
-local charging = ARGV[1] == '1'
-local reply = {}
-local charged = {}
-local any_denied = false
+local format = string.format
 
 -- The time left of a live counter; one without an expiry, or with more than its window, gets its window.
 local function time_left(key, window)
@@ -45,7 +47,7 @@ end
 local function charge(key, window, cost)
   local used = pcall('INCRBY', key, cost)
   if type(used) == 'table' then
-    return used
+    return used.err
   end
   if used > cost then
     return used, time_left(key, window)
@@ -65,11 +67,11 @@ local function look(key, window)
     return 0, 0
   end
   if type(value) == 'table' then
-    return value
+    return value.err
   end
   local used = value:find('^-?%d+$') and tonumber(value)
   if not used then
-    return { err = 'ERR value is not an integer or out of range' }
+    return 'ERR value is not an integer or out of range'
   end
   local left = time_left(key, window)
   if used <= 0 then
@@ -80,49 +82,99 @@ end
 
 -- Units as the reply carries them: from 2^52 on as a text, since a client may read a larger integer inexactly.
 local function exact(used)
-  return used < 4503599627370496 and used or string.format('%.0f', used)
+  return used < 4503599627370496 and used or format('%.0f', used)
 end
 
--- Gives back what check i charged; a counter that is left with nothing goes.
-local function take_back(i)
-  local used = call('DECRBY', KEYS[i], charged[i])
-  if used <= 0 then
-    call('DEL', KEYS[i])
-    used = 0
-  end
-  return used
-end
+local used, left, costs, errors = {}, {}, {}, {}
+local all_pass = true
+local reply = { 0 }
+local k = 0
 
-for i = 1, checks do
-  local key, at = KEYS[i], 4 * i - 2
+for at = 2, #ARGV, 4 do
   local window, limit, cost = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
-  local charges = charging and cost > 0
-  local used, left = (charges and charge or look)(key, window, cost)
-  if type(used) == 'table' then
-    for j = i - 1, 1, -1 do
-      if charged[j] then
-        take_back(j)
+  local touch = cost > 0 and charge or look
+  for _ = 1, tonumber(ARGV[at + 3]) do
+    k = k + 1
+    local now, time = touch(KEYS[k], window, cost)
+    if not time then
+      errors[k] = now
+      all_pass = false
+    else
+      if limit >= 0 and now > limit then
+        all_pass = false
       end
+      used[k], left[k], costs[k] = now, time, cost
+      reply[2 * k], reply[2 * k + 1] = exact(now), time
     end
-    return { err = used.err .. ' (check ' .. i .. ' of ' .. checks .. ')' }
   end
-  charged[i] = charges and cost
-  if limit >= 0 and (charges and used or used + cost) > limit then
-    any_denied = true
-    left = -left - 1
-  end
-  reply[2 * i - 1] = exact(used)
-  reply[2 * i] = left
 end
 
-if any_denied then
-  for i = checks, 1, -1 do
-    if charged[i] and ARGV[4 * i + 1] ~= '1' then
-      local used = take_back(i)
-      reply[2 * i - 1] = exact(used)
-      if used == 0 then
-        reply[2 * i] = reply[2 * i] < 0 and -1 or 0
-      end
+if all_pass then
+  return reply
+end
+
+-- Some request does not pass. Take every counter back to where it was, in mind only, and go through the requests.
+
+local kept = {}
+for i = 1, k do
+  if not errors[i] then
+    used[i] = used[i] - costs[i]
+    kept[i] = 0
+  end
+end
+
+local function add(check, sign)
+  used[check.k] = used[check.k] + sign * check.cost
+  kept[check.k] = kept[check.k] + sign * check.cost
+end
+
+-- Charges the checks of one request in turn, and takes back those that do not count where one of them denies.
+local function decide(checks)
+  local allowed = true
+  for _, check in ipairs(checks) do
+    check.denies = check.limit >= 0 and used[check.k] + check.cost > check.limit
+    allowed = allowed and not check.denies
+    add(check, 1)
+    check.used = used[check.k]
+  end
+  if allowed then
+    return
+  end
+  for _, check in ipairs(checks) do
+    if not check.counts then
+      add(check, -1)
+    end
+  end
+  for _, check in ipairs(checks) do
+    check.used = used[check.k]
+  end
+end
+
+reply = { 1 }
+for request in ARGV[1]:gmatch('[^|]+') do
+  local checks, err = {}, nil
+  for i, limit, cost, counts in request:gmatch('(%d+),(-?%d+),(%d+)(!?);') do
+    i = tonumber(i)
+    err = err or errors[i]
+    checks[#checks + 1] = { k = i, limit = tonumber(limit), cost = tonumber(cost), counts = counts == '!' }
+  end
+  if not err then
+    decide(checks)
+  end
+  for _, check in ipairs(checks) do
+    local time = not err and check.used > 0 and left[check.k] or 0
+    reply[#reply + 1] = err or exact(check.used)
+    reply[#reply + 1] = check.denies and -time - 1 or time
+  end
+end
+
+-- Write down what came of it: give back what was charged too much, and drop a counter that is left with nothing.
+for i = 1, k do
+  if not errors[i] and kept[i] < costs[i] then
+    if used[i] <= 0 then
+      call('DEL', KEYS[i])
+    else
+      call('DECRBY', KEYS[i], costs[i] - kept[i])
     end
   end
 end

@@ -51,31 +51,43 @@ export class FreqLimitGuard implements CanActivate {
     try {
       const plan = this.plans.of(context.getClass(), context.getHandler());
       if (plan === undefined) return true;
-      const passes = this.decide(plan, context);
-      return isPromise(passes) ? Promise.resolve(passes).catch((error: unknown) => this.fail(error)) : passes;
+      return this.decide(plan, context) as boolean | Promise<boolean>;
     } catch (error) {
       return this.fail(error);
     }
   }
 
   private decide(plan: Plan, context: ExecutionContext): MaybePromise<boolean> {
-    return then(this.isSkipped(context), (skipped) => {
-      if (skipped) return true;
-      const visit = HttpVisit.of(context, this.options.ipv6Subnet);
-      return then(resolve(plan, visit, context), (checks) => this.ask(checks, context));
-    });
+    const { skipIf } = this.options;
+    if (skipIf === undefined) return this.resolve(plan, context);
+    return this.orFail(
+      then(
+        evaluate(MODULE, 'skipIf', skipIf, context),
+        (skip) => skip === true || this.resolve(plan, context),
+      ),
+    );
   }
 
-  private isSkipped(context: ExecutionContext): MaybePromise<boolean> {
-    const { skipIf } = this.options;
-    if (skipIf === undefined) return false;
-    return then(evaluate(MODULE, 'skipIf', skipIf, context), (skipped) => skipped === true);
+  private resolve(plan: Plan, context: ExecutionContext): MaybePromise<boolean> {
+    const checks = resolve(plan, HttpVisit.of(context, this.options.ipv6Subnet), context);
+    return isPromise(checks)
+      ? this.orFail(checks.then((resolved) => this.ask(resolved, context)))
+      : this.ask(checks, context);
   }
 
   private ask(checks: Check[] | MissingKey, context: ExecutionContext): MaybePromise<boolean> {
     if (!Array.isArray(checks)) throw missingKey(checks);
     if (checks.length === 0) return true;
-    return then(this.store.consume(checks), (results) => this.answer(toVerdict(results), context));
+    const results = this.store.consume(checks);
+    if (!isPromise(results)) return this.answer(toVerdict(results), context);
+    return results.then(
+      (answers) => this.answer(toVerdict(answers), context),
+      (error: unknown) => this.fail(error),
+    );
+  }
+
+  private orFail(passes: MaybePromise<boolean>): MaybePromise<boolean> {
+    return isPromise(passes) ? passes.then(undefined, (error: unknown) => this.fail(error)) : passes;
   }
 
   private answer(verdict: Verdict, context: ExecutionContext): boolean {
@@ -87,7 +99,7 @@ export class FreqLimitGuard implements CanActivate {
   private setHeaders(verdict: Verdict, context: ExecutionContext): void {
     if (context.getType() !== 'http') return;
     const adapter = this.http.httpAdapter;
-    const response: unknown = context.switchToHttp().getResponse();
+    const response: unknown = context.getArgByIndex(1);
     if (adapter.isHeadersSent(response)) return;
     for (const [name, value] of headersFor(verdict, this.options.headers)) {
       adapter.setHeader(response, name, value);

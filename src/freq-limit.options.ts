@@ -65,6 +65,18 @@ export interface FreqLimitOptions {
    * @default 250
    */
   readonly timeoutMs?: number | undefined;
+  /**
+   * Whether the checks of all requests that arrive in one turn of the event loop go to Redis together. Each request is
+   * decided on its own all the same.
+   * @default true
+   */
+  readonly coalesce?: boolean | undefined;
+  /**
+   * Whether this process remembers which counters in Redis are at their limit, and denies their visits without asking
+   * again. Never denies what Redis would allow; a `reset()` in another process is seen within a second.
+   * @default true
+   */
+  readonly denyCache?: boolean | undefined;
 }
 
 /** The options with every default filled in. Frozen. */
@@ -76,6 +88,8 @@ export interface ResolvedOptions extends RuleDefaults {
   readonly ipv6Subnet: number;
   readonly maxCounters: number;
   readonly timeoutMs: number;
+  readonly coalesce: boolean;
+  readonly denyCache: boolean;
 }
 
 const OPTIONS: readonly (keyof FreqLimitOptions)[] = [
@@ -90,6 +104,8 @@ const OPTIONS: readonly (keyof FreqLimitOptions)[] = [
   'ipv6Subnet',
   'maxCounters',
   'timeoutMs',
+  'coalesce',
+  'denyCache',
 ];
 
 /** The words of other libraries, and of our own for another place. */
@@ -141,6 +157,8 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     ipv6Subnet: read.optional('ipv6Subnet', given['ipv6Subnet'], wholeNumber(32, 128)) ?? 64,
     maxCounters: read.optional('maxCounters', given['maxCounters'], wholeNumber(1, 10_000_000)) ?? 100_000,
     timeoutMs: read.optional('timeoutMs', given['timeoutMs'], wholeNumber(1, 60_000)) ?? 250,
+    coalesce: read.optional('coalesce', given['coalesce'], BOOLEAN) ?? true,
+    denyCache: read.optional('denyCache', given['denyCache'], BOOLEAN) ?? true,
   });
 }
 

@@ -18,8 +18,7 @@ export class HttpVisit implements Visit {
   ) {}
 
   static of(context: ExecutionContext, ipv6Subnet: number): HttpVisit {
-    const request =
-      context.getType() === 'http' ? context.switchToHttp().getRequest<HttpRequest>() : undefined;
+    const request = context.getType() === 'http' ? context.getArgByIndex<HttpRequest>(0) : undefined;
     return new HttpVisit(request, ipv6Subnet);
   }
 

@@ -13,6 +13,8 @@ export interface CompiledKey {
   readonly read: KeyReader;
   /** The declaration as a text, functions as `ƒ`: tells an unnamed rule from its neighbours. */
   readonly spec: string;
+  /** Whether it asks a function, and so may wait or fail. */
+  readonly isDynamic: boolean;
   /** The placeholders' paths, such as `body.phone`, in order. */
   readonly paths: readonly string[];
   /** The same text made from values given by hand instead of a visit's; throws where their number is wrong. */
@@ -56,7 +58,7 @@ function compileTemplate(template: string): CompiledKey {
     }
     return render(values);
   };
-  const base = { spec: template, paths: placeholders.map(({ path }) => path), fill };
+  const base = { spec: template, isDynamic: false, paths: placeholders.map(({ path }) => path), fill };
   if (only === undefined) {
     const constant = render([]);
     return { ...base, read: () => constant };
@@ -166,6 +168,7 @@ function textOf(value: unknown): string | undefined {
 function compileFunction(key: OfContext<unknown>): CompiledKey {
   return {
     spec: 'ƒ',
+    isDynamic: true,
     paths: [],
     read: (_visit, context) =>
       then(key(context), (value) => textOfAll(Array.isArray(value) ? value : [value])),
@@ -190,6 +193,7 @@ function compileList(parts: readonly KeyPart[]): CompiledKey {
     texts.includes(undefined) ? undefined : boundText(texts.join(PART_END + PART_END));
   return {
     spec: JSON.stringify(keys.map(({ spec }) => spec)),
+    isDynamic: keys.some(({ isDynamic }) => isDynamic),
     paths: keys.flatMap(({ paths }) => paths),
     read: (visit, context) =>
       all<(string | undefined)[], string | undefined>(

@@ -52,6 +52,8 @@ export interface PlannedRule {
   readonly skipIf: OfContext<unknown> | undefined;
   /** The head of the counters' keys for a window; the key's text follows. */
   readonly headOf: (windowMs: number) => string;
+  /** Whether nothing of the rule is a function: then it is resolved without waiting, and cannot fail. */
+  readonly isPlain: boolean;
 }
 
 const NAME = matching(
@@ -113,6 +115,10 @@ export function planRule(
   // eslint-disable-next-line @typescript-eslint/prefer-nullish-coalescing
   const key = read.parsed('key', () => compileKey(rule.key === undefined ? defaults.defaultKey : rule.key));
   const id = idOf(scope, owner, [name ?? '', ...(name === undefined ? [key.spec, windowSpec(window)] : [])]);
+  const limit = read.required('limit', rule.limit, COUNT_OR_FUNCTION);
+  const cost = read.optional('cost', rule.cost, COUNT_OR_FUNCTION) ?? 1;
+  const skipIf = read.optional('skipIf', rule.skipIf, OF_CONTEXT);
+  const functions = [window, limit, cost, skipIf].filter((value) => typeof value === 'function');
   return {
     declaredName: name,
     name: name ?? (typeof window === 'number' ? windowName(window) : 'limit'),
@@ -121,12 +127,13 @@ export function planRule(
     id,
     key,
     window,
-    limit: read.required('limit', rule.limit, COUNT_OR_FUNCTION),
-    cost: read.optional('cost', rule.cost, COUNT_OR_FUNCTION) ?? 1,
+    limit,
+    cost,
     onMissingKey: read.optional('onMissingKey', rule.onMissingKey, ON_MISSING_KEY) ?? defaults.onMissingKey,
     countDenied: read.optional('countDenied', rule.countDenied, BOOLEAN) ?? defaults.countDenied,
-    skipIf: read.optional('skipIf', rule.skipIf, OF_CONTEXT),
+    skipIf,
     headOf: heads(defaults.namespace, id, window),
+    isPlain: functions.length === 0 && !key.isDynamic,
   };
 }
 

@@ -28,9 +28,19 @@ export function resolve(
   context: ExecutionContext,
 ): MaybePromise<Check[] | MissingKey> {
   return all<Resolved[], Check[] | MissingKey>(
-    plan.rules.map((rule) => attempt(() => resolveRule(rule, visit, context))),
+    plan.rules.map((rule) =>
+      rule.isPlain ? plainCheck(rule, visit, context) : attempt(() => resolveRule(rule, visit, context)),
+    ),
     gather,
   );
+}
+
+/** A rule without functions: nothing to wait for, and nothing that can fail. */
+function plainCheck(rule: PlannedRule, visit: Visit, context: ExecutionContext): Resolved {
+  const text = (rule.key.read(visit, context) as string | undefined) ?? textWithoutKey(rule, visit);
+  return typeof text === 'string'
+    ? toCheck(rule, text, rule.window as number, rule.limit as number, rule.cost as number)
+    : text;
 }
 
 function gather(resolved: readonly Resolved[]): Check[] | MissingKey {
@@ -68,14 +78,12 @@ function build(rule: PlannedRule, visit: Visit, [key, window, limit, cost]: Valu
   const text = key ?? textWithoutKey(rule, visit);
   if (typeof text !== 'string') return text;
   const windowMs = typeof rule.window === 'number' ? rule.window : windowOf(rule, window);
-  return {
-    key: rule.headOf(windowMs) + text,
-    name: rule.name,
-    windowMs,
-    limit: countOf(rule, 'limit', limit),
-    cost: countOf(rule, 'cost', cost),
-    countDenied: rule.countDenied,
-  };
+  return toCheck(rule, text, windowMs, countOf(rule, 'limit', limit), countOf(rule, 'cost', cost));
+}
+
+function toCheck(rule: PlannedRule, text: string, windowMs: number, limit: number, cost: number): Check {
+  const { name, countDenied } = rule;
+  return { key: rule.headOf(windowMs) + text, name, windowMs, limit, cost, countDenied };
 }
 
 function textWithoutKey(rule: PlannedRule, { address }: Visit): string | MissingKey | undefined {

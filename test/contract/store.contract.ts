@@ -151,6 +151,17 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect(await used(twice)).toBe(2);
     });
 
+    it('tells of a denied request what is charged after it, also of a counter it named twice', async () => {
+      const one = check(key('denied-twice'), { limit: 3 });
+      await consume(one, one);
+      expect(
+        (await consume(one, one)).map(({ allowed, used, remaining }) => [allowed, used, remaining]),
+      ).toEqual([
+        [true, 2, 1],
+        [false, 2, 1],
+      ]);
+    });
+
     it('keeps what countDenied charged to a counter that another check of the request opened', async () => {
       const counter = key('mixed');
       const plain = check(counter, { limit: 5 });

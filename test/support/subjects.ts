@@ -53,10 +53,10 @@ for _, key in ipairs(KEYS) do
 end`;
 
 /** The Redis store on a real server, in a namespace of its own; time goes by as the counters' expiries are moved. */
-export async function redisSubject(): Promise<RedisSubject> {
+export async function redisSubject(coalesce = true): Promise<RedisSubject> {
   const namespace = uniqueNamespace();
   const client = plainClient();
-  const store = await RedisStore.create(redisUrl(), 5_000, quiet);
+  const store = await RedisStore.create({ redis: redisUrl(), timeoutMs: 5_000, coalesce }, quiet);
   const full = (key: string): string => `${namespace}:${key}`;
   return {
     client,

@@ -14,6 +14,8 @@ const DEFAULT_OPTIONS = {
   ipv6Subnet: 64,
   maxCounters: 100_000,
   timeoutMs: 250,
+  coalesce: true,
+  denyCache: true,
 };
 
 describe('resolveOptions', () => {
@@ -39,6 +41,8 @@ describe('resolveOptions', () => {
       ipv6Subnet: 128,
       maxCounters: 1,
       timeoutMs: 60_000,
+      coalesce: false,
+      denyCache: false,
     };
     expect(resolveOptions(given)).toEqual(given);
   });
@@ -117,6 +121,8 @@ describe('a wrong option', () => {
       Infinity,
       NaN,
     ),
+    ...of('coalesce', 'true or false', null, 0, 'no'),
+    ...of('denyCache', 'true or false', null, 0, 'no'),
     ...of('timeoutMs', 'a whole number from 1 to 60000', null, 0, -1, 60_001, 0.5, '250', Infinity, NaN),
   ])('is refused: %s: %p', (option, value, form) => {
     const error = thrownBy(() => resolveOptions({ [option]: value }));

@@ -14,8 +14,8 @@ const monotonic: Clock = () => performance.now();
 interface Step {
   readonly check: Check;
   readonly counter: Counter | undefined;
+  /** Units used after it. */
   readonly used: number;
-  readonly leftMs: number;
   readonly allowed: boolean;
   readonly charged: boolean;
 }
@@ -40,24 +40,18 @@ export class MemoryStore implements Store {
     return this.counters.size;
   }
 
-  // The same steps as lua/consume.lua, in the same order: charge, and take back where one denies.
+  // What lua/consume.lua does for a request: charge, and take back what does not count where one check denies.
   consume(checks: readonly Check[]): CheckResult[] {
     const nowMs = Math.floor(this.clock());
     const steps = checks.map((check) => this.charge(check, nowMs));
     const passes = steps.every(({ allowed }) => allowed);
-    // from the last to the first, so that of several charges to one counter the one that opened it is taken back last
-    return steps
-      .reverse()
-      .map((step) => (passes || step.check.countDenied ? this.keep(step, nowMs) : this.takeBack(step)))
-      .reverse();
+    if (!passes) takeBack(steps);
+    return steps.map((step) => this.settle(step, passes, nowMs));
   }
 
   peek(checks: readonly Check[]): CheckResult[] {
     const nowMs = Math.floor(this.clock());
-    return checks.map((check) => {
-      const { used, leftMs, allowed } = this.look(check, nowMs);
-      return toResult(check, allowed, used, leftMs);
-    });
+    return checks.map((check) => this.settle(this.look(check, nowMs), true, nowMs));
   }
 
   reset(keys: readonly string[]): void {
@@ -81,37 +75,26 @@ export class MemoryStore implements Store {
     const counter =
       this.counters.get(check.key, nowMs) ?? this.counters.open(check.key, nowMs + check.windowMs);
     counter.used += check.cost;
-    const { used } = counter;
-    return {
-      check,
-      counter,
-      used,
-      leftMs: counter.endsAtMs - nowMs,
-      allowed: used <= check.limit,
-      charged: true,
-    };
+    return { check, counter, used: counter.used, allowed: counter.used <= check.limit, charged: true };
   }
 
   private look(check: Check, nowMs: number): Step {
     const counter = this.counters.get(check.key, nowMs);
     const used = counter?.used ?? 0;
-    const leftMs = counter === undefined ? 0 : counter.endsAtMs - nowMs;
-    return { check, counter, used, leftMs, allowed: used + check.cost <= check.limit, charged: false };
+    return { check, counter, used, allowed: used + check.cost <= check.limit, charged: false };
   }
 
-  private keep({ check, counter, used, leftMs, allowed, charged }: Step, nowMs: number): CheckResult {
-    if (charged && counter !== undefined) {
-      this.counters.settle(counter, check.windowMs, counter.used >= check.limit, nowMs);
-    }
-    return toResult(check, allowed, used, leftMs);
-  }
-
-  private takeBack({ check, counter, used, leftMs, allowed, charged }: Step): CheckResult {
-    if (!charged || counter === undefined) return toResult(check, allowed, used, leftMs);
-    counter.used -= check.cost;
-    if (counter.used > 0) return toResult(check, allowed, counter.used, leftMs);
-    this.counters.delete(counter);
-    return toResult(check, allowed, 0, 0);
+  /** Keeps the counter in order, or drops it when nothing is left in it, and answers the check. */
+  private settle(
+    { check, counter, allowed, charged, ...step }: Step,
+    passes: boolean,
+    nowMs: number,
+  ): CheckResult {
+    if (counter === undefined) return toResult(check, allowed, 0, 0);
+    const used = passes ? step.used : counter.used;
+    if (counter.used === 0) this.counters.delete(counter);
+    else if (charged) this.counters.settle(counter, check.windowMs, counter.used >= check.limit, nowMs);
+    return toResult(check, allowed, used, used === 0 ? 0 : counter.endsAtMs - nowMs);
   }
 
   private warnOfLoss(): void {
@@ -121,5 +104,11 @@ export class MemoryStore implements Store {
       `All ${this.maxCounters} counters in memory are at their limit: some callers are let in before their time. ` +
         'Raise maxCounters, or count in Redis.',
     );
+  }
+}
+
+function takeBack(steps: readonly Step[]): void {
+  for (const { check, counter, charged } of steps) {
+    if (charged && counter !== undefined && !check.countDenied) counter.used -= check.cost;
   }
 }

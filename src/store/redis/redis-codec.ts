@@ -2,39 +2,201 @@ import { type Check, type CheckResult, toResult } from '../../core/check.js';
 
 // The only place that knows the positions of lua/consume.lua's arguments and reply.
 
-const CHARGE = '1';
-const LOOK = '0';
 const NO_LIMIT = '-1';
+const ALL_PASS = 0;
+const EACH = 1;
 
-/** ARGV: charge or look, then window, limit, cost and countDenied of each check. */
-export function encodeArguments(checks: readonly Check[], charging: boolean): string[] {
-  const args = [charging ? CHARGE : LOOK];
-  for (const { windowMs, limit, cost, countDenied } of checks) {
-    args.push(
-      String(windowMs),
-      limit === Infinity ? NO_LIMIT : String(limit),
-      String(cost),
-      countDenied ? '1' : '0',
-    );
-  }
-  return args;
+/** Most counters in one call: it holds the server for less than 0.1 ms, and several calls are in flight under load. */
+const MOST_KEYS = 48;
+/** Most checks in one call, however few counters they go to: all are gone through where one of them denies. */
+const MOST_CHECKS = 512;
+
+/** One request on its way: its checks, and who waits for its answer. */
+export interface Request {
+  readonly checks: readonly Check[];
+  /** Whether its visits are charged; else they are only looked at. */
+  readonly charging: boolean;
+  resolve(results: CheckResult[]): void;
+  reject(error: unknown): void;
 }
 
-/** Reply: used and left of each check; a check that denies answers -left - 1. */
-export function decodeReply(checks: readonly Check[], reply: unknown): CheckResult[] {
-  if (!Array.isArray(reply) || reply.length !== 2 * checks.length) throw notOurs();
-  return checks.map((check, i) => {
-    const used = integer(reply[2 * i]);
-    const left = integer(reply[2 * i + 1]);
-    return left < 0 ? toResult(check, false, used, -left - 1) : toResult(check, true, used, left);
-  });
+/** A counter of a call: what all checks on it come to. */
+interface Slot {
+  readonly key: string;
+  readonly windowMs: number;
+  limit: number;
+  cost: number;
+  /** Its place among KEYS, from 1; known when the call is encoded. */
+  place: number;
+  /** Units used before the check that is read next. */
+  used: number;
+  left: number;
+}
+
+/** A check with the counter it goes to. */
+interface Placed {
+  readonly check: Check;
+  readonly slot: Slot;
+}
+
+/** The requests that go out in one call of the script. */
+export class Batch {
+  private readonly slots = new Map<string, Slot>();
+  private readonly requests: { readonly request: Request; readonly placed: readonly Placed[] }[] = [];
+  private checks = 0;
+  private cost = 0;
+
+  /** Whether a request may share this call; the first one always may. */
+  fits(checks: readonly Check[]): boolean {
+    return (
+      this.checks === 0 ||
+      (this.slots.size + checks.length <= MOST_KEYS &&
+        this.checks + checks.length <= MOST_CHECKS &&
+        this.cost + costOf(checks) <= Number.MAX_SAFE_INTEGER)
+    );
+  }
+
+  add(request: Request): void {
+    const { checks, charging } = request;
+    const placed = checks.map((check) => ({ check, slot: this.slotOf(check, charging) }));
+    this.requests.push({ request, placed });
+    this.checks += checks.length;
+    this.cost += costOf(checks);
+  }
+
+  private slotOf({ key, windowMs, limit, cost }: Check, charging: boolean): Slot {
+    const charge = charging ? cost : 0;
+    // a look never denies: what it would come to is worked out from its counter
+    const bound = charging ? limit : Infinity;
+    let slot = this.slots.get(key);
+    if (slot === undefined) {
+      slot = { key, windowMs, limit: bound, cost: charge, place: 0, used: 0, left: 0 };
+      this.slots.set(key, slot);
+      return slot;
+    }
+    slot.cost += charge;
+    if (bound < slot.limit) slot.limit = bound;
+    return slot;
+  }
+
+  /** KEYS and ARGV of the call. */
+  encode(): { readonly keys: string[]; readonly args: string[] } {
+    const keys: string[] = [];
+    const args = [''];
+    for (const run of this.runs()) {
+      const [{ windowMs, limit, cost }] = run;
+      args.push(String(windowMs), boundText(limit), String(cost), String(run.length));
+      for (const slot of run) slot.place = keys.push(slot.key);
+    }
+    args[0] = this.describeRequests();
+    return { keys, args };
+  }
+
+  /** The counters in runs of one window, limit and cost. */
+  private runs(): [Slot, ...Slot[]][] {
+    const runs: [Slot, ...Slot[]][] = [];
+    for (const slot of this.slots.values()) {
+      const run = runs.find(([first]) => isAlike(first, slot));
+      if (run === undefined) runs.push([slot]);
+      else run.push(slot);
+    }
+    return runs;
+  }
+
+  private describeRequests(): string {
+    let text = '';
+    for (const { request, placed } of this.requests) {
+      for (const { check, slot } of placed) text += `${slot.place},${describe(check, request.charging)};`;
+      text += '|';
+    }
+    return text;
+  }
+
+  /** Hands out the reply of the call; `toError` makes the error of a request whose key holds no counter. */
+  answer(reply: unknown, toError: (error: Error) => Error): void {
+    if (!Array.isArray(reply)) throw notOurs();
+    const [kind, ...values] = reply as readonly unknown[];
+    if (Number(kind) === ALL_PASS) this.answerAll(values);
+    else if (Number(kind) === EACH) this.answerEach(values, toError);
+    else throw notOurs();
+  }
+
+  fail(error: unknown): void {
+    for (const { request } of this.requests) request.reject(error);
+  }
+
+  /** All pass: from what a counter holds after all, what each check found is worked out in the order they came. */
+  private answerAll(values: readonly unknown[]): void {
+    if (values.length !== 2 * this.slots.size) throw notOurs();
+    for (const slot of this.slots.values()) {
+      slot.used = integer(values[2 * slot.place - 2]) - slot.cost;
+      slot.left = integer(values[2 * slot.place - 1]);
+    }
+    for (const { request, placed } of this.requests) {
+      request.resolve(placed.map(({ check, slot }) => readNext(check, slot, request.charging)));
+    }
+  }
+
+  /** Some request does not pass: the reply has each check's own numbers. */
+  private answerEach(values: readonly unknown[], toError: (error: Error) => Error): void {
+    if (values.length !== 2 * this.checks) throw notOurs();
+    let at = 0;
+    for (const { request } of this.requests) {
+      const { checks, charging } = request;
+      const from = at;
+      at += 2 * checks.length;
+      const error = values[from];
+      if (typeof error === 'string' && !isInteger(error)) request.reject(toError(new Error(error)));
+      else
+        request.resolve(
+          checks.map((check, i) => readOne(check, charging, values[from + 2 * i], values[from + 2 * i + 1])),
+        );
+    }
+  }
+}
+
+/** A check as the script reads it when not all requests pass. */
+function describe({ limit, cost, countDenied }: Check, charging: boolean): string {
+  return `${boundText(charging ? limit : Infinity)},${charging ? cost : 0}${countDenied ? '!' : ''}`;
+}
+
+function boundText(limit: number): string {
+  return limit === Infinity ? NO_LIMIT : String(limit);
+}
+
+/** The counter as the next check on it found it. */
+function readNext(check: Check, slot: Slot, charging: boolean): CheckResult {
+  if (charging) slot.used += check.cost;
+  const { used } = slot;
+  return toResult(check, charging || used + check.cost <= check.limit, used, used === 0 ? 0 : slot.left);
+}
+
+function readOne(check: Check, charging: boolean, usedThen: unknown, signedLeft: unknown): CheckResult {
+  const used = integer(usedThen);
+  const left = integer(signedLeft);
+  if (left < 0) return toResult(check, false, used, -left - 1);
+  return toResult(check, charging || used + check.cost <= check.limit, used, left);
+}
+
+function costOf(checks: readonly Check[]): number {
+  let sum = 0;
+  for (const { cost } of checks) sum += cost;
+  return sum;
+}
+
+function isAlike(a: Slot, b: Slot): boolean {
+  return a.windowMs === b.windowMs && a.limit === b.limit && a.cost === b.cost;
 }
 
 /** Large numbers come as texts, and from a client with `stringNumbers` all of them. */
 function integer(value: unknown): number {
-  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
+  const number = typeof value === 'string' && isInteger(value) ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isInteger(number)) throw notOurs();
   return number;
+}
+
+function isInteger(text: string): boolean {
+  return /^-?\d+$/.test(text);
 }
 
 function notOurs(): TypeError {

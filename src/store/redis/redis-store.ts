@@ -1,68 +1,84 @@
 import type { Check, CheckResult } from '../../core/check.js';
 import { FreqLimitError, showError } from '../../core/errors.js';
 import type { Store, StoreLog } from '../store.js';
+import { Coalescer } from './coalescer.js';
 import { consumeLua } from './lua.generated.js';
-import { decodeReply, encodeArguments } from './redis-codec.js';
-import { type Connection, connectionFor } from './redis-connection.js';
 import type { RedisOption } from './redis-client.js';
+import type { Batch } from './redis-codec.js';
+import { type Connection, connectionFor } from './redis-connection.js';
 import { Script } from './script.js';
 
 const CONSUME = new Script(consumeLua);
 const SILENT_MS = 10_000;
 
-/** Counts in Redis: one script call for all the checks of a request. */
+export interface RedisStoreOptions {
+  readonly redis: RedisOption;
+  readonly timeoutMs: number;
+  /** Whether the checks of several requests may share a call. */
+  readonly coalesce: boolean;
+}
+
+/** Counts in Redis: one script call for all the checks of a request, and under load for those of many requests. */
 export class RedisStore implements Store {
+  private readonly coalescer: Coalescer;
   private opening: Promise<void> | undefined;
+  private isOpen = false;
   private silentUntilMs = -Infinity;
 
   private constructor(
     private readonly connection: Connection,
+    coalesce: boolean,
     private readonly log: StoreLog,
-  ) {}
+  ) {
+    this.coalescer = new Coalescer((batch) => void this.send(batch), coalesce);
+  }
 
-  static async create(redis: RedisOption, timeoutMs: number, log: StoreLog): Promise<RedisStore> {
-    return new RedisStore(await connectionFor(redis, timeoutMs, log), log);
+  static async create({ redis, timeoutMs, coalesce }: RedisStoreOptions, log: StoreLog): Promise<RedisStore> {
+    return new RedisStore(await connectionFor(redis, timeoutMs, log), coalesce, log);
   }
 
   consume(checks: readonly Check[]): Promise<CheckResult[]> {
-    return this.ask(checks, true);
+    return this.coalescer.ask(checks, true);
   }
 
   peek(checks: readonly Check[]): Promise<CheckResult[]> {
-    return this.ask(checks, false);
+    return this.coalescer.ask(checks, false);
   }
 
-  reset(keys: readonly string[]): Promise<void> {
-    return this.guarded(async (client) => {
-      if (keys.length > 0) await client.del(...keys);
-    });
+  async reset(keys: readonly string[]): Promise<void> {
+    try {
+      await this.open();
+      if (keys.length > 0) await this.connection.client.del(...keys);
+    } catch (error) {
+      throw this.failure(error);
+    }
   }
 
-  open(): Promise<void> {
+  async open(): Promise<void> {
     this.opening ??= this.connection.open();
-    return this.opening;
+    await this.opening;
+    this.isOpen = true;
   }
 
   close(): Promise<void> {
     return this.connection.close();
   }
 
-  private ask(checks: readonly Check[], charging: boolean): Promise<CheckResult[]> {
-    const keys = checks.map((check) => check.key);
-    const args = encodeArguments(checks, charging);
-    return this.guarded(async (client) => decodeReply(checks, await CONSUME.run(client, keys, args)));
+  private async send(batch: Batch): Promise<void> {
+    try {
+      if (!this.isOpen) await this.open();
+      const { keys, args } = batch.encode();
+      batch.answer(await CONSUME.run(this.connection.client, keys, args), (error) => this.failure(error));
+    } catch (error) {
+      batch.fail(this.failure(error));
+    }
   }
 
-  /** Turns whatever goes wrong into one kind of error. */
-  private async guarded<T>(run: (client: Connection['client']) => Promise<T>): Promise<T> {
-    try {
-      await this.open();
-      return await run(this.connection.client);
-    } catch (error) {
-      const message = `Redis gave no answer: ${showError(error)}`;
-      this.tell(message);
-      throw new FreqLimitError('FREQ_LIMIT_STORE_FAILED', message, { cause: error });
-    }
+  /** Whatever went wrong as one kind of error, which the operator hears of too. */
+  private failure(error: unknown): FreqLimitError {
+    const message = `Redis gave no answer: ${showError(error)}`;
+    this.tell(message);
+    return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', message, { cause: error });
   }
 
   /** A line for the operator: not one for each request, and none where the connection has told it already. */

@@ -4,7 +4,7 @@ import { HttpVisit } from '../../../src/http/http-visit.js';
 function contextOf(request: unknown, type = 'http'): ExecutionContext {
   return {
     getType: () => type,
-    switchToHttp: () => ({ getRequest: () => request }),
+    getArgByIndex: () => request,
   } as unknown as ExecutionContext;
 }
 

@@ -1,110 +1,168 @@
-import { decodeReply, encodeArguments } from '../../../../src/store/redis/redis-codec.js';
+import type { Check, CheckResult } from '../../../../src/core/check.js';
+import { Batch } from '../../../../src/store/redis/redis-codec.js';
 import { check } from '../../../support/check.js';
 
-const TEN = check('a', { name: 'ten', limit: 10 });
-const ONE_A_DAY = check('b', { name: 'day', windowMs: 86_400_000, limit: 1, cost: 2, countDenied: true });
+interface Answer {
+  results?: CheckResult[];
+  error?: unknown;
+}
 
-describe('encodeArguments', () => {
-  it('says whether to charge, then four numbers for each check', () => {
-    const numbers = ['60000', '10', '1', '0', '86400000', '1', '2', '1'];
-    expect(encodeArguments([TEN, ONE_A_DAY], true)).toEqual(['1', ...numbers]);
-    expect(encodeArguments([TEN, ONE_A_DAY], false)).toEqual(['0', ...numbers]);
+function batchOf(...requests: (readonly Check[])[]): { batch: Batch; answers: Answer[] } {
+  return batchWith(requests.map((checks) => ({ checks, charging: true })));
+}
+
+function batchWith(requests: { checks: readonly Check[]; charging: boolean }[]): {
+  batch: Batch;
+  answers: Answer[];
+} {
+  const batch = new Batch();
+  const answers: Answer[] = requests.map(() => ({}));
+  requests.forEach((request, i) => {
+    batch.add({
+      ...request,
+      resolve: (results) => void (answers[i]!.results = results),
+      reject: (error) => void (answers[i]!.error = error),
+    });
+  });
+  return { batch, answers };
+}
+
+const same = (error: Error): Error => error;
+const [a, b, c] = ['a', 'b', 'c'].map((key) => check(key, { limit: 5 })) as [Check, Check, Check];
+
+describe('Batch.encode', () => {
+  it('names each counter once, in runs that share window, limit and cost', () => {
+    const day = check('d', { windowMs: 86_400_000, limit: 10 });
+    const { batch } = batchOf([a, day], [b, day], [c]);
+    expect(batch.encode()).toEqual({
+      keys: ['a', 'b', 'c', 'd'],
+      args: ['1,5,1;4,10,1;|2,5,1;4,10,1;|3,5,1;|', '60000', '5', '1', '3', '86400000', '10', '2', '1'],
+    });
   });
 
-  it.each([
-    [Infinity, '-1'],
-    [0, '0'],
-    [Number.MAX_SAFE_INTEGER, '9007199254740991'],
-  ])('writes the limit %d as %s', (limit, text) => {
-    expect(encodeArguments([check('a', { limit })], true)[2]).toBe(text);
+  it('sends the lowest limit and the sum of the costs of a counter', () => {
+    const { batch } = batchOf(
+      [{ ...a, limit: 9, cost: 4 }],
+      [{ ...a, limit: 7, cost: 0 }],
+      [{ ...a, limit: Infinity }],
+    );
+    expect(batch.encode().args).toEqual(['1,9,4;|1,7,0;|1,-1,1;|', '60000', '7', '5', '1']);
   });
 
-  it('writes every number in full', () => {
-    const most = Number.MAX_SAFE_INTEGER;
-    const args = encodeArguments([check('a', { limit: most, windowMs: most, cost: most })], true);
-    expect(args.every((arg) => /^\d+$/.test(arg))).toBe(true);
+  it('sends -1 where there is no limit, and marks countDenied', () => {
+    const { batch } = batchOf([{ ...a, limit: Infinity, countDenied: true }]);
+    expect(batch.encode().args).toEqual(['1,-1,1!;|', '60000', '-1', '1', '1']);
+  });
+
+  it('charges nothing for a look, and lets it deny nothing', () => {
+    const { batch } = batchWith([{ checks: [a], charging: false }]);
+    expect(batch.encode().args).toEqual(['1,-1,0;|', '60000', '-1', '0', '1']);
   });
 });
 
-describe('decodeReply', () => {
-  it('answers a result for each check, in order', () => {
-    expect(decodeReply([TEN, ONE_A_DAY], [6, 40_000, 1, -5_001])).toEqual([
-      {
-        name: 'ten',
-        allowed: true,
-        limit: 10,
-        windowMs: 60_000,
-        cost: 1,
-        used: 6,
-        remaining: 4,
-        resetAfterMs: 40_000,
-        retryAfterMs: 0,
-      },
-      {
-        name: 'day',
-        allowed: false,
-        limit: 1,
-        windowMs: 86_400_000,
-        cost: 2,
-        used: 1,
-        remaining: 0,
-        resetAfterMs: 5_000,
-        retryAfterMs: 5_001,
-      },
+describe('Batch.fits', () => {
+  const many = (count: number, same: boolean): Check[] =>
+    Array.from({ length: count }, (_, i) => check(same ? 'k' : `k${i}`, { limit: 5 }));
+
+  it('takes a first request of any size', () => {
+    expect(new Batch().fits(many(1_000, false))).toBe(true);
+  });
+
+  it.each([
+    ['counters', many(48, false), false],
+    ['checks', many(512, true), false],
+    ['cost', [check('k', { cost: Number.MAX_SAFE_INTEGER })], false],
+    ['none of these', many(47, false), true],
+  ])('has a bound in %s', (_, first, fits) => {
+    expect(batchOf(first).batch.fits([a])).toBe(fits);
+  });
+});
+
+describe('Batch.answer', () => {
+  it('hands visit j of n the count less n plus j', () => {
+    const { batch, answers } = batchOf([a, b], [a], [a, a]);
+    batch.encode();
+    batch.answer([0, 4, 9_000, 1, 60_000], same);
+    expect(answers.map(({ results }) => results!.map(({ used, remaining }) => [used, remaining]))).toEqual([
+      [
+        [1, 4],
+        [1, 4],
+      ],
+      [[2, 3]],
+      [
+        [3, 2],
+        [4, 1],
+      ],
+    ]);
+    expect(answers[1]!.results![0]).toMatchObject({ allowed: true, resetAfterMs: 9_000, retryAfterMs: 0 });
+  });
+
+  it('knows of no window before the visit that opened it', () => {
+    const { batch, answers } = batchOf([{ ...a, cost: 0 }], [a]);
+    batch.encode();
+    batch.answer([0, 1, 60_000], same);
+    expect(answers.map(({ results }) => [results![0]!.used, results![0]!.resetAfterMs])).toEqual([
+      [0, 0],
+      [1, 60_000],
     ]);
   });
 
-  it.each<[string, unknown[], object]>([
-    [
-      'an allowed check without a window',
-      [0, 0],
+  it('reads each check’s own numbers where some request is denied', () => {
+    const { batch, answers } = batchOf([a], [a, b]);
+    batch.encode();
+    batch.answer([1, 5, 9_000, 5, -9_001, 0, 0], same);
+    expect(answers[0]!.results).toMatchObject([{ allowed: true, used: 5, resetAfterMs: 9_000 }]);
+    expect(answers[1]!.results).toMatchObject([
+      { allowed: false, used: 5, resetAfterMs: 9_000, retryAfterMs: 9_001 },
       { allowed: true, used: 0, resetAfterMs: 0, retryAfterMs: 0 },
-    ],
-    [
-      'a denied one without a window',
-      [0, -1],
-      { allowed: false, used: 0, resetAfterMs: 0, retryAfterMs: 60_000 },
-    ],
-    [
-      'a denied one in its last millisecond',
-      [10, -1],
-      { allowed: false, used: 10, resetAfterMs: 0, retryAfterMs: 1 },
-    ],
-    [
-      'an allowed one in its last millisecond',
-      [3, 0],
-      { allowed: true, used: 3, resetAfterMs: 0, remaining: 7 },
-    ],
-  ])('reads %s', (_, reply, result) => {
-    expect(decodeReply([TEN], reply)).toMatchObject([result]);
+    ]);
   });
 
-  it('reads the texts of a client with stringNumbers alike', () => {
-    expect(decodeReply([TEN, ONE_A_DAY], ['6', '40000', '1', '-5001'])).toEqual(
-      decodeReply([TEN, ONE_A_DAY], [6, 40_000, 1, -5_001]),
-    );
+  it('fails only the request whose key holds no counter', () => {
+    const { batch, answers } = batchOf([a], [b, c], [c]);
+    batch.encode();
+    batch.answer([1, 1, 60_000, 'WRONGTYPE no', 0, 'WRONGTYPE no', 0, 1, 60_000], same);
+    expect(answers[0]!.results).toHaveLength(1);
+    expect(answers[1]).toEqual({ error: new Error('WRONGTYPE no') });
+    expect(answers[2]!.results).toHaveLength(1);
   });
 
-  it('reads no checks from no numbers', () => {
-    expect(decodeReply([], [])).toEqual([]);
+  it('reads texts from a client that keeps numbers as such', () => {
+    const { batch, answers } = batchOf([a]);
+    batch.encode();
+    batch.answer(['0', '5', '9000'], same);
+    expect(answers[0]!.results).toMatchObject([{ used: 5, resetAfterMs: 9_000 }]);
+    batch.answer(['1', '5', '-9001'], same);
+    expect(answers[0]!.results).toMatchObject([{ allowed: false, resetAfterMs: 9_000 }]);
   });
 
-  it.each<[string, unknown]>([
+  it('says of a look whether the visit would pass', () => {
+    const looks = [a, { ...a, cost: 6 }].map((one) => ({ checks: [one], charging: false }));
+    const { batch, answers } = batchWith(looks);
+    batch.encode();
+    batch.answer([0, 4, 9_000], same);
+    expect(answers.map(({ results }) => [results![0]!.allowed, results![0]!.used])).toEqual([
+      [true, 4],
+      [false, 4],
+    ]);
+  });
+
+  it.each([
     ['nothing', null],
-    ['undefined', undefined],
     ['a text', 'OK'],
-    ['a number', 1],
-    ['an object', { length: 2 }],
     ['an empty list', []],
-    ['too short a list', [1]],
-    ['too long a list', [1, 2, 3, 4]],
-    ['gaps', [null, null]],
-    ['texts that are no numbers', ['a', 'b']],
-    ['a list in the list', [[1], [2]]],
-    ['an error in the list', [1, new Error('ERR')]],
-    ['fractions', [1.5, 2.5]],
+    ['another kind', [2, 1, 1]],
+    ['too few', [0, 1]],
+    ['too many', [0, 1, 1, 1]],
+    ['texts', [0, 'a', 'b']],
+    ['holes', [0, null, null]],
+    ['lists', [0, [1], [2]]],
+    ['fractions', [0, 1.5, 2.5]],
+    ['too few of each', [1, 1]],
+    ['no time of each', [1, 1, 'x']],
   ])('refuses %s, since the script never answers so', (_, reply) => {
-    expect(() => decodeReply([TEN], reply)).toThrow(TypeError);
-    expect(() => decodeReply([TEN], reply)).toThrow('Redis answered what the script never does');
+    const { batch } = batchOf([a]);
+    batch.encode();
+    expect(() => batch.answer(reply, same)).toThrow('Redis answered what the script never does');
   });
 });

@@ -1,0 +1,105 @@
+import { type Check, type CheckResult, toResult } from '../core/check.js';
+import { isPromise, type MaybePromise } from '../core/maybe-promise.js';
+import type { Store } from './store.js';
+
+/** What the store said of a counter when it last denied a request with it. */
+interface Memory {
+  readonly used: number;
+  /** When its window ends, by this process's monotonic clock; 0 where none was open. */
+  readonly endsAtMs: number;
+  /** Until when it is believed, so that a `reset` in another process is soon seen. */
+  readonly trustedUntilMs: number;
+}
+
+const TRUST_MS = 1_000;
+const MOST_ENTRIES = 10_000;
+
+/**
+ * A store around a store that answers from memory what the store would deny again.
+ *
+ * A fixed-window counter never falls before its reset, so a visit that was too many stays so: the cache remembers the
+ * count and the reset, not the answer, and a raised limit holds at once. It never denies what the store would allow,
+ * a `reset()` elsewhere apart, which is seen within a second. A request is answered here only when all of its counters
+ * are remembered; one with a `countDenied` check is always asked, since its denied visits count.
+ *
+ * Ends are counted from the moment the question was sent, by a clock that nobody can set: an entry can only end early.
+ */
+export class DenyCache implements Store {
+  // two generations instead of a timer or a queue: the older one is dropped whole
+  private young = new Map<string, Memory>();
+  private old = new Map<string, Memory>();
+  private bornMs = -Infinity;
+  private resets = 0;
+
+  constructor(
+    private readonly store: Store,
+    private readonly clock: () => number = () => performance.now(),
+  ) {}
+
+  consume(checks: readonly Check[]): MaybePromise<CheckResult[]> {
+    const sentMs = this.clock();
+    const known = this.recall(checks, sentMs);
+    if (known !== undefined) return known;
+    const { resets } = this;
+    const answer = this.store.consume(checks);
+    if (!isPromise(answer)) return answer;
+    return answer.then((results) => {
+      if (resets === this.resets) this.remember(checks, results, sentMs);
+      return results;
+    });
+  }
+
+  peek(checks: readonly Check[]): MaybePromise<CheckResult[]> {
+    return this.store.peek(checks);
+  }
+
+  reset(keys: readonly string[]): MaybePromise<void> {
+    // answers that are on their way tell of the time before
+    this.resets++;
+    this.young.clear();
+    this.old.clear();
+    return this.store.reset(keys);
+  }
+
+  open(): Promise<void> {
+    return this.store.open();
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+
+  /** The answer to a request that is surely denied; `undefined` for all others. */
+  private recall(checks: readonly Check[], nowMs: number): CheckResult[] | undefined {
+    let denies = false;
+    const results: CheckResult[] = [];
+    for (const check of checks) {
+      const memory = this.find(check.key);
+      if (memory === undefined || check.countDenied || nowMs >= memory.trustedUntilMs) return undefined;
+      const leftMs = memory.endsAtMs === 0 ? 0 : Math.ceil(memory.endsAtMs - nowMs);
+      if (memory.endsAtMs !== 0 && leftMs <= 0) return undefined;
+      const allowed = memory.used + check.cost <= check.limit;
+      denies ||= !allowed;
+      results.push(toResult(check, allowed, memory.used, leftMs));
+    }
+    return denies ? results : undefined;
+  }
+
+  private find(key: string): Memory | undefined {
+    return this.young.get(key) ?? this.old.get(key);
+  }
+
+  private remember(checks: readonly Check[], results: readonly CheckResult[], sentMs: number): void {
+    if (results.every(({ allowed }) => allowed)) return;
+    if (sentMs - this.bornMs > TRUST_MS || this.young.size >= MOST_ENTRIES) {
+      this.old = this.young;
+      this.young = new Map();
+      this.bornMs = sentMs;
+    }
+    const trustedUntilMs = sentMs + TRUST_MS;
+    checks.forEach(({ key }, i) => {
+      const { used = 0, resetAfterMs = 0 } = results[i] ?? {};
+      this.young.set(key, { used, endsAtMs: resetAfterMs === 0 ? 0 : sentMs + resetAfterMs, trustedUntilMs });
+    });
+  }
+}

@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import type { Check, CheckResult } from '../../src/core/check.js';
+import type { Store } from '../../src/store/store.js';
+import { check } from '../support/check.js';
+import { redisSubject, type RedisSubject } from '../support/subjects.js';
+
+// Requests that share a call must get the answers they would have got one by one, in the order they arrived.
+
+const BATCHES = Number(process.env['COALESCING_RUNS'] ?? 1_000);
+const WINDOW_MS = 3_600_000;
+
+const checks: fc.Arbitrary<Check> = fc
+  .record({
+    key: fc.constantFrom('a', 'b', 'c', 'd', 'e').map((name) => `${name}:${WINDOW_MS}:x`),
+    limit: fc.oneof(fc.integer({ min: 0, max: 12 }), fc.constant(Infinity)),
+    cost: fc.oneof({ weight: 6, arbitrary: fc.constant(1) }, fc.integer({ min: 0, max: 6 })),
+    countDenied: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.boolean()),
+  })
+  .map(({ key, ...parts }) => check(key, { windowMs: WINDOW_MS, ...parts }));
+
+const requests = fc.array(fc.array(checks, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 40 });
+
+type Answer = readonly [number, boolean, number, boolean, boolean][] | string;
+
+/** All that does not depend on the millisecond. */
+function answer(results: readonly CheckResult[]): Answer {
+  return results.map(({ limit, allowed, used, resetAfterMs, retryAfterMs }) => [
+    limit,
+    allowed,
+    used,
+    resetAfterMs > 0,
+    retryAfterMs > 0,
+  ]);
+}
+
+async function settle(store: Store, checks: readonly Check[]): Promise<Answer> {
+  try {
+    return answer(await store.consume(checks));
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+describe('requests in one call', () => {
+  let together: RedisSubject;
+  let apart: RedisSubject;
+
+  beforeAll(async () => {
+    [together, apart] = [await redisSubject(true), await redisSubject(false)];
+  });
+  afterAll(() => Promise.all([together.stop(), apart.stop()]));
+
+  async function counters(subject: RedisSubject): Promise<unknown> {
+    const names = ['a', 'b', 'c', 'd', 'e'].map((name) => subject.full(`${name}:${WINDOW_MS}:x`));
+    const types = await Promise.all(names.map((name) => subject.client.type(name)));
+    return Promise.all(
+      names.map(async (name, i) => (types[i] === 'list' ? 'list' : subject.client.get(name))),
+    );
+  }
+
+  async function expectSame(history: readonly Check[][], spoiled: string | undefined): Promise<void> {
+    await Promise.all([together.clear(), apart.clear()]);
+    if (spoiled !== undefined) {
+      await Promise.all([together, apart].map((one) => one.client.lpush(one.full(spoiled), 'x')));
+    }
+    const shared = await Promise.all(history.map((one) => settle(together.store, one)));
+    const single: Answer[] = [];
+    for (const one of history) single.push(await settle(apart.store, one));
+    expect(shared).toEqual(single);
+    expect(await counters(together)).toEqual(await counters(apart));
+    if (spoiled !== undefined) await together.client.del(together.full(spoiled));
+    expect(await together.sweep()).toEqual([]);
+  }
+
+  it(`are decided as if they came one by one, in ${BATCHES} random turns`, async () => {
+    await fc.assert(
+      fc.asyncProperty(requests, (history) => expectSame(history, undefined)),
+      { numRuns: BATCHES },
+    );
+  }, 300_000);
+
+  it('do not share one another’s bad luck: a key that holds no counter fails its own requests alone', async () => {
+    await fc.assert(
+      fc.asyncProperty(requests, (history) => expectSame(history, `c:${WINDOW_MS}:x`)),
+      { numRuns: BATCHES / 4 },
+    );
+  }, 300_000);
+
+  it('are exact for thousands of checks in one turn', async () => {
+    const visits = Array.from({ length: 20_000 }, (_, i) =>
+      check(`many${i % 4_000}:${WINDOW_MS}:x`, { windowMs: WINDOW_MS, limit: 3 }),
+    );
+    const answers = await Promise.all(
+      visits.map(async (visit) => (await together.store.consume([visit]))[0]!.allowed),
+    );
+    expect(answers.filter(Boolean)).toHaveLength(12_000);
+    await together.clear();
+  }, 60_000);
+});

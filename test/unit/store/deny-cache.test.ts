@@ -1,0 +1,155 @@
+import type { Check, CheckResult } from '../../../src/core/check.js';
+import { DenyCache } from '../../../src/store/deny-cache.js';
+import { MemoryStore } from '../../../src/store/memory/memory-store.js';
+import type { Store } from '../../../src/store/store.js';
+import { check } from '../../support/check.js';
+import { quiet } from '../../support/subjects.js';
+
+/** A store that answers later, as one behind a network does, on the test's clock, and counts how often it is asked. */
+function subject(delayMs = 0) {
+  let nowMs = 1_000_000;
+  let asked = 0;
+  const inner = new MemoryStore(100_000, quiet, () => nowMs);
+  const slow: Store = {
+    consume: async (checks) => {
+      asked++;
+      const answer = inner.consume(checks);
+      nowMs += delayMs;
+      return answer;
+    },
+    peek: async (checks) => inner.peek(checks),
+    reset: async (keys) => inner.reset(keys),
+    open: () => inner.open(),
+    close: () => inner.close(),
+  };
+  const cache = new DenyCache(slow, () => nowMs);
+  return {
+    cache,
+    inner,
+    asked: () => asked,
+    advance: (ms: number) => void (nowMs += ms),
+    consume: async (...checks: Check[]): Promise<CheckResult[]> => cache.consume(checks),
+  };
+}
+
+describe('DenyCache', () => {
+  const one = check('a', { limit: 2 });
+
+  it('does not ask again for a counter that it heard is at its limit', async () => {
+    const { consume, asked, advance } = subject();
+    for (let i = 0; i < 3; i++) await consume(one);
+    advance(500);
+    for (let i = 0; i < 100; i++) {
+      expect((await consume(one))[0]).toMatchObject({
+        allowed: false,
+        used: 2,
+        remaining: 0,
+        resetAfterMs: 59_500,
+      });
+    }
+    expect(asked()).toBe(3);
+  });
+
+  it('asks again after a second, and when the window has ended', async () => {
+    const { consume, asked, advance } = subject();
+    for (let i = 0; i < 3; i++) await consume(one);
+    advance(1_000);
+    await consume(one);
+    expect(asked()).toBe(4);
+    advance(59_001);
+    expect((await consume(one))[0]).toMatchObject({ allowed: true, used: 1 });
+    const short = check('s', { limit: 1, windowMs: 300 });
+    await consume(short);
+    await consume(short);
+    advance(301);
+    expect((await consume(short))[0]!.allowed).toBe(true);
+  });
+
+  it('counts the end from the moment the question was sent, so that it can only come early', async () => {
+    const { consume, asked, advance } = subject(200);
+    const short = check('s', { limit: 1, windowMs: 500 });
+    await consume(short);
+    await consume(short);
+    // the window ends 500 ms after the first question; the second was sent at 200 and answered at 400
+    advance(99);
+    expect((await consume(short))[0]).toMatchObject({ allowed: false, resetAfterMs: 1 });
+    expect(asked()).toBe(2);
+    advance(1);
+    await consume(short);
+    expect(asked()).toBe(3);
+  });
+
+  it('remembers the count and not the answer: a raised limit holds at once, and so does a lower cost', async () => {
+    const { consume } = subject();
+    for (let i = 0; i < 4; i++) await consume(one);
+    expect((await consume({ ...one, limit: 10 }))[0]).toMatchObject({ allowed: true, used: 3 });
+    const dear = check('dear', { limit: 5, cost: 4 });
+    for (let i = 0; i < 3; i++) await consume(dear);
+    expect((await consume({ ...dear, cost: 1 }))[0]).toMatchObject({ allowed: true, used: 5 });
+  });
+
+  it('asks for a request with a counter it knows nothing of, and answers whole once it does', async () => {
+    const { consume, asked } = subject();
+    const other = check('other', { limit: 9 });
+    for (let i = 0; i < 3; i++) await consume(one);
+    expect((await consume(other, one)).map(({ allowed, used }) => [allowed, used])).toEqual([
+      [true, 0],
+      [false, 2],
+    ]);
+    expect(asked()).toBe(4);
+    expect(
+      (await consume(other, one)).map(({ allowed, used, remaining }) => [allowed, used, remaining]),
+    ).toEqual([
+      [true, 0, 9],
+      [false, 2, 0],
+    ]);
+    expect(asked()).toBe(4);
+    expect((await consume(other))[0]!.used).toBe(1);
+  });
+
+  it('always asks where denied visits count', async () => {
+    const { consume, asked } = subject();
+    const counting = { ...one, countDenied: true };
+    for (let i = 0; i < 10; i++) await consume(counting);
+    expect(asked()).toBe(10);
+    expect((await consume(counting))[0]!.used).toBe(11);
+  });
+
+  it('forgets at a reset, also what is on its way', async () => {
+    const { cache, consume } = subject();
+    for (let i = 0; i < 4; i++) await consume(one);
+    await cache.reset([one.key]);
+    expect((await consume(one))[0]).toMatchObject({ allowed: true, used: 1 });
+    for (let i = 0; i < 3; i++) await consume(one);
+    const late = consume({ ...one, key: 'b', limit: 0 });
+    await cache.reset([one.key]);
+    await late;
+    expect((await consume({ ...one, key: 'b', limit: 1 }))[0]!.allowed).toBe(true);
+  });
+
+  it('keeps a bounded number of counters', async () => {
+    const { consume, cache } = subject();
+    for (let i = 0; i < 30_000; i++) await consume(check(`k${i}`, { limit: 0 }));
+    const { young, old } = cache as unknown as { young: Map<string, unknown>; old: Map<string, unknown> };
+    expect(young.size + old.size).toBeLessThanOrEqual(20_000);
+  });
+
+  it('answers as the store alone does, whatever the history', async () => {
+    const { consume, advance } = subject();
+    const alone = subject();
+    let seed = 7;
+    const random = (below: number): number =>
+      (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) % below;
+    for (let i = 0; i < 20_000; i++) {
+      const checks = Array.from({ length: 1 + random(3) }, () => {
+        const n = random(6);
+        return check(`k${n}`, { limit: n, cost: random(5) === 0 ? 2 : 1, windowMs: 700 + 900 * n });
+      });
+      const [cached, plain] = [await consume(...checks), alone.inner.consume(checks)];
+      expect(cached.every(({ allowed }) => allowed)).toBe(plain.every(({ allowed }) => allowed));
+      const ms = random(200);
+      advance(ms);
+      alone.advance(ms);
+    }
+  });
+});
