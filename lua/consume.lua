@@ -69,7 +69,7 @@ local function look(key, window)
   if type(value) == 'table' then
     return value.err
   end
-  local used = value:find('^-?%d+$') and tonumber(value)
+  local used = (value == '0' or #value < 20 and value:find('^-?[1-9]%d*$')) and tonumber(value)
   if not used then
     return 'ERR value is not an integer or out of range'
   end

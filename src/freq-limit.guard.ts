@@ -25,8 +25,12 @@ import type { Check } from './core/check.js';
 import type { Store } from './store/store.js';
 
 // The guard may be reached several times for one invocation of a handler: globally, on the class, on the method, by a
-// subclass. Nest makes one context for all of them.
-const DECIDED: unique symbol = Symbol.for('nestjs-freq-limit:decided') as never;
+// subclass. Nest makes one context for all of them, which keeps the outcome, a denial too.
+const DECIDED = Symbol.for('nestjs-freq-limit:decided');
+
+interface Decided {
+  [DECIDED]?: boolean | Promise<boolean> | undefined;
+}
 
 const MODULE = { place: 'FreqLimitModule' };
 
@@ -37,6 +41,7 @@ const MODULE = { place: 'FreqLimitModule' };
 @Injectable()
 export class FreqLimitGuard implements CanActivate {
   private readonly logger = new Logger('FreqLimit');
+  private hasWarned = false;
 
   constructor(
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
@@ -45,49 +50,43 @@ export class FreqLimitGuard implements CanActivate {
     @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
   ) {}
 
-  canActivate(context: ExecutionContext & { [DECIDED]?: true }): boolean | Promise<boolean> {
-    if (context[DECIDED]) return true;
-    context[DECIDED] = true;
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const decided = context as Decided;
+    return (decided[DECIDED] ??= this.decide(context));
+  }
+
+  private decide(context: ExecutionContext): boolean | Promise<boolean> {
     try {
       const plan = this.plans.of(context.getClass(), context.getHandler());
       if (plan === undefined) return true;
-      return this.decide(plan, context) as boolean | Promise<boolean>;
+      const passes = this.unlessSkipped(plan, context);
+      if (!isPromise(passes)) return passes;
+      return Promise.resolve(passes).catch((error: unknown) => {
+        throw this.toException(error);
+      });
     } catch (error) {
-      return this.fail(error);
+      return Promise.reject(this.toException(error));
     }
   }
 
-  private decide(plan: Plan, context: ExecutionContext): MaybePromise<boolean> {
+  private unlessSkipped(plan: Plan, context: ExecutionContext): MaybePromise<boolean> {
     const { skipIf } = this.options;
     if (skipIf === undefined) return this.resolve(plan, context);
-    return this.orFail(
-      then(
-        evaluate(MODULE, 'skipIf', skipIf, context),
-        (skip) => skip === true || this.resolve(plan, context),
-      ),
+    return then(
+      evaluate(MODULE, 'skipIf', skipIf, context),
+      (skip) => skip === true || this.resolve(plan, context),
     );
   }
 
   private resolve(plan: Plan, context: ExecutionContext): MaybePromise<boolean> {
-    const checks = resolve(plan, HttpVisit.of(context, this.options.ipv6Subnet), context);
-    return isPromise(checks)
-      ? this.orFail(checks.then((resolved) => this.ask(resolved, context)))
-      : this.ask(checks, context);
+    const visit = HttpVisit.of(context, this.options.ipv6Subnet, this.warnOfNoAddress);
+    return then(resolve(plan, visit, context), (checks) => this.ask(checks, context));
   }
 
   private ask(checks: Check[] | MissingKey, context: ExecutionContext): MaybePromise<boolean> {
     if (!Array.isArray(checks)) throw missingKey(checks);
     if (checks.length === 0) return true;
-    const results = this.store.consume(checks);
-    if (!isPromise(results)) return this.answer(toVerdict(results), context);
-    return results.then(
-      (answers) => this.answer(toVerdict(answers), context),
-      (error: unknown) => this.fail(error),
-    );
-  }
-
-  private orFail(passes: MaybePromise<boolean>): MaybePromise<boolean> {
-    return isPromise(passes) ? passes.then(undefined, (error: unknown) => this.fail(error)) : passes;
+    return then(this.store.consume(checks), (results) => this.answer(toVerdict(results), context));
   }
 
   private answer(verdict: Verdict, context: ExecutionContext): boolean {
@@ -107,18 +106,27 @@ export class FreqLimitGuard implements CanActivate {
   }
 
   /** What keeps the guard from deciding is never a pass. What is not a denial is one line in the log. */
-  private fail(error: unknown): never {
-    if (error instanceof HttpException) throw error;
+  private toException(error: unknown): HttpException {
+    if (error instanceof HttpException) return error;
     if (isFreqLimitError(error) && error.code === 'FREQ_LIMIT_STORE_FAILED') {
       // the store has told the log
-      throw new ServiceUnavailableException('The request limit cannot be checked at the moment', {
+      return new ServiceUnavailableException('The request limit cannot be checked at the moment', {
         cause: error,
       });
     }
     const stack = error instanceof Error ? error.stack : undefined;
     this.logger.error(isFreqLimitError(error) ? error.message : showError(error), stack);
-    throw new InternalServerErrorException(undefined, { cause: error });
+    return new InternalServerErrorException('Internal Server Error', { cause: error });
   }
+
+  private readonly warnOfNoAddress = (): void => {
+    if (this.hasWarned) return;
+    this.hasWarned = true;
+    this.logger.warn(
+      'A request came without an address, as over a unix socket: all such callers share one counter. ' +
+        "Let Express's trust proxy or Fastify's trustProxy name the proxy in front.",
+    );
+  };
 }
 
 function missingKey({ missingKey: rule }: MissingKey): BadRequestException {

@@ -7,8 +7,8 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
-import { FreqLimitError } from './core/errors.js';
-import { Properties } from './core/forms.js';
+import { FreqLimitError, show } from './core/errors.js';
+import { BOOLEAN, Properties } from './core/forms.js';
 import {
   type ASYNC_OPTIONS_TYPE,
   ConfigurableModuleClass,
@@ -63,14 +63,17 @@ export class FreqLimitModule extends ConfigurableModuleClass implements OnModule
 
   /** Configures the module with options at hand. Without any, counters live in this process. */
   static override forRoot(options: typeof OPTIONS_TYPE = {}): DynamicModule {
+    checkExtras('FreqLimitModule.forRoot', options);
     return super.forRoot(options);
   }
 
   /** Configures the module with options that come from elsewhere: `useFactory`, `useClass` or `useExisting`. */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
-    new Properties('FreqLimitModule.forRootAsync', invalidOptions).object(options, ASYNC_PROPERTIES);
+    const place = 'FreqLimitModule.forRootAsync';
+    checkExtras(place, options);
+    new Properties(place, invalidOptions).object(options, ASYNC_PROPERTIES);
     if ([options.useFactory, options.useClass, options.useExisting].filter(Boolean).length !== 1) {
-      throw invalidOptions('FreqLimitModule.forRootAsync: give one of useFactory, useClass and useExisting');
+      throw invalidOptions(`${place}: give one of useFactory, useClass and useExisting`);
     }
     return super.forRootAsync(options);
   }
@@ -103,6 +106,24 @@ export class FreqLimitModule extends ConfigurableModuleClass implements OnModule
       `FreqLimitModule is registered ${ours.length} times in one application, by ${names}: register it once`,
     );
   }
+}
+
+/** Checks what is needed before the options are read. Nest copies own properties alone, so nothing may hide behind them. */
+function checkExtras(place: string, options: unknown): void {
+  const read = new Properties(place, invalidOptions);
+  const prototype: unknown = Object.getPrototypeOf(Object(options));
+  if (
+    typeof options !== 'object' ||
+    options === null ||
+    (prototype !== null && Object.getPrototypeOf(prototype) !== null)
+  ) {
+    throw invalidOptions(
+      `${place}: ${show(options)} is not a plain object of options; a class goes to useClass`,
+    );
+  }
+  const { global, globalGuard } = options as Readonly<Record<string, unknown>>;
+  read.optional('global', global, BOOLEAN);
+  read.optional('globalGuard', globalGuard, BOOLEAN);
 }
 
 /** The modules behind what a module's decorator imports. */

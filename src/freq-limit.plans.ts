@@ -1,31 +1,41 @@
-import { Inject, Injectable, Logger, type Type } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import { FreqLimitError } from './core/errors.js';
-import { FREQ_LIMIT_RESOLVED_OPTIONS } from './freq-limit.tokens.js';
+import { FreqLimitError, show } from './core/errors.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
+import { FREQ_LIMIT_RESOLVED_OPTIONS } from './freq-limit.tokens.js';
+import { ClassIdentities } from './rules/class-identity.js';
 import { looksLikeMilliseconds, windowName } from './rules/duration.js';
-import { type ClassRef, classLevels, decoratedHandlers, handlerLevel } from './rules/metadata.js';
+import {
+  type ClassRef,
+  classLevels,
+  decoratedHandlers,
+  handlerLevel,
+  methodNames,
+} from './rules/metadata.js';
 import { type Level, type Plan, planOf } from './rules/plan.js';
-import type { Owner } from './rules/planned-rule.js';
+import { invalidRule, type Owner, type PlannedRule } from './rules/planned-rule.js';
 
 /** A handler's function, as Nest hands it over. */
 type Handler = { readonly name: string } & object;
 
-/** A class's plans: of its handlers by their functions, and of handlers it was not known to have. */
+/** A class of the application, and the plans of its handlers as they become known. */
 interface ClassPlans {
   readonly classRef: ClassRef;
   readonly identity: string;
-  readonly byHandler: WeakMap<Handler, Plan | typeof NO_PLAN>;
+  readonly byName: Map<string, Plan | undefined>;
+  readonly byFunction: WeakMap<Handler, Plan | typeof NO_PLAN>;
 }
 
 const NO_PLAN = Symbol('no plan');
+const NOBODY: Owner = { className: '', classIdentity: '', handler: undefined };
 
 /** Knows the plan of every handler. All are made, and all declarations checked, when the application starts. */
 @Injectable()
 export class FreqLimitPlans {
   private readonly logger = new Logger('FreqLimit');
   private readonly classes = new Map<unknown, ClassPlans>();
-  private readonly identities = new Map<string, number>();
+  private readonly identities = new ClassIdentities();
+  private readonly rulesById = new Map<string, PlannedRule>();
   private readonly appLevel: Level;
 
   constructor(
@@ -41,7 +51,7 @@ export class FreqLimitPlans {
   }
 
   /**
-   * Finds all classes of the application that rules apply to, and plans their handlers.
+   * Finds all classes of the application and plans their decorated handlers.
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` with a line for every wrong declaration
    */
   compile(): void {
@@ -55,16 +65,17 @@ export class FreqLimitPlans {
       }
     };
     // the module's own rules are checked even where no handler would meet them
-    attempt(() =>
-      planOf([this.appLevel], { className: '', classIdentity: '', handler: undefined }, this.options),
-    );
-    for (const { classRef, moduleName } of this.limitedClasses()) {
+    attempt(() => this.plan([this.appLevel], NOBODY));
+    for (const { classRef, moduleName, instance } of this.discoverClasses()) {
       const plans = this.register(classRef, moduleName);
-      attempt(() => planOf(this.levelsOfClass(classRef), this.ownerOf(plans, undefined), this.options));
+      attempt(() => this.planClass(plans));
       for (const handler of decoratedHandlers(classRef)) {
-        attempt(() => this.planHandler(plans, handler));
+        attempt(() => this.planMethod(plans, handler));
         this.warnOfUnreachable(classRef, handler);
       }
+      attempt(() => {
+        this.planInstance(plans, instance);
+      });
     }
     if (problems.size > 0) throw new FreqLimitError('FREQ_LIMIT_INVALID_RULE', [...problems].join('\n'));
     this.warnOfBareMilliseconds();
@@ -73,86 +84,130 @@ export class FreqLimitPlans {
   /** The plan of a handler; `undefined` where no rule applies to it. */
   of(classRef: ClassRef, handler: Handler): Plan | undefined {
     const plans = this.classes.get(classRef) ?? this.register(classRef, '');
-    const known = plans.byHandler.get(handler) ?? this.planUnknown(plans, handler);
+    const known = plans.byFunction.get(handler) ?? this.planFunction(plans, handler);
     return known === NO_PLAN ? undefined : known;
   }
 
-  /** The plan by which `reset` and its like name a guard's counters; without a class, the module's rules alone. */
-  named(classRef: Type | undefined, handler: string | undefined): Plan | undefined {
-    if (classRef === undefined) {
-      return planOf([this.appLevel], { className: '', classIdentity: '', handler: undefined }, this.options);
-    }
-    const plans = this.classes.get(classRef) ?? this.register(classRef, '');
-    if (handler !== undefined) return this.planHandler(plans, handler);
-    return planOf(this.levelsOfClass(classRef), this.ownerOf(plans, undefined), this.options);
-  }
-
-  private planHandler(plans: ClassPlans, handler: string): Plan | undefined {
-    const levels = [...this.levelsOfClass(plans.classRef), handlerLevel(plans.classRef, handler)];
-    const plan = planOf(levels, this.ownerOf(plans, handler), this.options);
-    const implementation = (plans.classRef.prototype as Record<string, unknown>)[handler];
-    if (typeof implementation === 'function') plans.byHandler.set(implementation, plan ?? NO_PLAN);
-    return plan;
-  }
-
   /**
-   * A handler that was not planned at start-up: one without a decorator of ours, one of a class that came later, or
-   * one bound or wrapped by its class. By its name it is still the method it was made of.
+   * The rules by which `reset` and its like name a guard's counters; without a class, those of the module.
+   * @throws {TypeError} when the class is none of the application, or the handler none of the class
    */
-  private planUnknown(plans: ClassPlans, handler: Handler): Plan | typeof NO_PLAN {
-    const plan = this.planHandler(plans, handler.name.replace(/^bound /, '')) ?? NO_PLAN;
-    plans.byHandler.set(handler, plan);
+  named(classRef: ClassRef | undefined, handler: string | undefined): readonly PlannedRule[] {
+    if (classRef === undefined) return this.plan([this.appLevel], NOBODY)?.rules ?? [];
+    const plans = this.classes.get(classRef);
+    if (plans === undefined) throw new TypeError(`${show(classRef)} is no controller of this application`);
+    if (handler === undefined) return this.planClass(plans)?.rules ?? [];
+    if (!methodNames(classRef).includes(handler)) {
+      throw new TypeError(`${classRef.name} has no handler called ${show(handler)}`);
+    }
+    return this.planMethod(plans, handler)?.rules ?? [];
+  }
+
+  private planClass({ classRef, identity }: ClassPlans): Plan | undefined {
+    const owner = { className: classRef.name, classIdentity: identity, handler: undefined };
+    return this.plan([this.appLevel, ...classLevels(classRef)], owner);
+  }
+
+  private planMethod(plans: ClassPlans, handler: string): Plan | undefined {
+    const { classRef, identity, byName, byFunction } = plans;
+    if (byName.has(handler)) return byName.get(handler);
+    const levels = [this.appLevel, ...classLevels(classRef), handlerLevel(classRef, handler)];
+    const plan = this.plan(levels, { className: classRef.name, classIdentity: identity, handler });
+    byName.set(handler, plan);
+    const method = methodOf(classRef.prototype, handler);
+    if (method !== undefined) byFunction.set(method, plan ?? NO_PLAN);
     return plan;
   }
 
-  private levelsOfClass(classRef: ClassRef): Level[] {
-    return [this.appLevel, ...classLevels(classRef)];
+  /** Methods that the class has bound or wrapped for its instance are still its methods, and Nest calls those. */
+  private planInstance(plans: ClassPlans, instance: unknown): void {
+    const { classRef, byFunction } = plans;
+    if (typeof instance !== 'object' || !hasRules(classRef)) return;
+    for (const name of methodNames(classRef)) {
+      const method = methodOf(instance, name);
+      if (method === undefined || byFunction.has(method)) continue;
+      byFunction.set(method, this.planMethod(plans, name) ?? NO_PLAN);
+    }
   }
 
-  private ownerOf({ classRef, identity }: ClassPlans, handler: string | undefined): Owner {
-    return { className: classRef.name, classIdentity: identity, handler };
+  /** A function that is not planned yet: of a method without a decorator of ours, or of a class that came later. */
+  private planFunction(plans: ClassPlans, handler: Handler): Plan | typeof NO_PLAN {
+    const { classRef, byFunction } = plans;
+    const names = methodNames(classRef);
+    const unbound = handler.name.replace(/^bound /, '');
+    const name =
+      names.find((one) => methodOf(classRef.prototype, one) === handler) ??
+      names.find((one) => one === unbound);
+    const plan =
+      (name === undefined ? this.planStranger(plans, handler) : this.planMethod(plans, name)) ?? NO_PLAN;
+    byFunction.set(handler, plan);
+    return plan;
+  }
+
+  /** A function that is none of the class's methods has the rules of its class, where it cannot have others. */
+  private planStranger(plans: ClassPlans, handler: Handler): Plan | undefined {
+    const { classRef } = plans;
+    const plan = this.planClass(plans);
+    if (
+      decoratedHandlers(classRef).length === 0 &&
+      plan?.rules.some(({ scope }) => scope === 'handler') !== true
+    )
+      return plan;
+    throw new FreqLimitError(
+      'FREQ_LIMIT_RULE_FAILED',
+      `${classRef.name}: ${show(handler)} stands for one of its handlers, and which limits are meant cannot be told; ` +
+        'wrap methods by a decorator, or give the function the name of its method',
+    );
+  }
+
+  private plan(levels: readonly Level[], owner: Owner): Plan | undefined {
+    const plan = planOf(levels, owner, this.options);
+    for (const rule of plan?.rules ?? []) this.refuseOtherKeys(rule);
+    return plan;
+  }
+
+  /** Rules of one scope and name share their counters, so they must mean the same by a value. */
+  private refuseOtherKeys(rule: PlannedRule): void {
+    const other = this.rulesById.get(rule.id);
+    if (other === undefined) this.rulesById.set(rule.id, rule);
+    else if (!isSameList(other.key.sources, rule.key.sources)) {
+      throw invalidRule(
+        `${rule.place}: key: it counts on the same counters as the rule at ${other.place}, by something else; ` +
+          'give one of them another name, or both the same key',
+      );
+    }
   }
 
   private register(classRef: ClassRef, moduleName: string): ClassPlans {
     const known = this.classes.get(classRef);
     if (known !== undefined) return known;
-    const plans = { classRef, identity: this.identify(classRef, moduleName), byHandler: new WeakMap() };
+    const identity = this.identities.identify(classRef, moduleName);
+    const plans: ClassPlans = { classRef, identity, byName: new Map(), byFunction: new WeakMap() };
     this.classes.set(classRef, plans);
     return plans;
   }
 
-  /**
-   * Tells a class from every other one, by facts that are the same in every process of the application: its name,
-   * its module and its route. Two classes that share all of these are told apart by the order Nest knows them in.
-   */
-  private identify(classRef: ClassRef, moduleName: string): string {
-    const route = ['path', 'host', '__version__'].map(
-      (key): unknown => Reflect.getMetadata(key, classRef) ?? null,
-    );
-    const identity = JSON.stringify([classRef.name, moduleName, ...route.map(String)]);
-    const sameBefore = this.identities.get(identity) ?? 0;
-    this.identities.set(identity, sameBefore + 1);
-    return sameBefore === 0 ? identity : `${identity}#${sameBefore + 1}`;
-  }
-
-  private limitedClasses(): { classRef: ClassRef; moduleName: string }[] {
-    const modulesOf = new Map<ClassRef, Set<string>>();
+  private discoverClasses(): { classRef: ClassRef; moduleName: string; instance: unknown }[] {
+    const found = new Map<ClassRef, { modules: Set<string>; instance: unknown }>();
     for (const wrapper of [...this.discovery.getControllers(), ...this.discovery.getProviders()]) {
       const classRef: unknown = wrapper.metatype;
       if (wrapper.isNotMetatype || !isClass(classRef)) continue;
-      const modules = modulesOf.get(classRef) ?? new Set();
-      modulesOf.set(classRef, modules.add(wrapper.host?.metatype.name ?? ''));
+      const instance: unknown = wrapper.isDependencyTreeStatic() ? wrapper.instance : undefined;
+      const entry = found.get(classRef) ?? { modules: new Set(), instance };
+      entry.modules.add(wrapper.host?.metatype.name ?? '');
+      found.set(classRef, entry);
     }
-    return [...modulesOf].map(([classRef, modules]) => ({
+    return [...found].map(([classRef, { modules, instance }]) => ({
       classRef,
       moduleName: [...modules].sort().join(),
+      instance,
     }));
   }
 
   /** A guard stands only before what Nest calls from outside, and what is called so carries a decorator that says so. */
   private warnOfUnreachable(classRef: ClassRef, handler: string): void {
-    const implementation: unknown = (classRef.prototype as Record<string, unknown>)[handler];
-    if (typeof implementation === 'function' && Reflect.getMetadataKeys(implementation).length > 0) return;
+    const method = methodOf(classRef.prototype, handler);
+    if (method !== undefined && Reflect.getMetadataKeys(method).length > 0) return;
     this.logger.warn(
       `${classRef.name}.${handler} has a limit, but no decorator of Nest makes it a handler: no guard ever stands before it.`,
     );
@@ -161,7 +216,7 @@ export class FreqLimitPlans {
   private warnOfBareMilliseconds(): void {
     const levels = [
       this.appLevel,
-      ...[...this.classes.values()].flatMap(({ classRef }) => declaredLevels(classRef)),
+      ...[...this.classes.keys()].flatMap((classRef) => declaredLevels(classRef as ClassRef)),
     ];
     for (const { rule, place } of levels.flatMap((level) => level.rules)) {
       if (!looksLikeMilliseconds(rule.window)) continue;
@@ -178,6 +233,19 @@ function declaredLevels(classRef: ClassRef): Level[] {
     ...classLevels(classRef),
     ...decoratedHandlers(classRef).map((handler) => handlerLevel(classRef, handler)),
   ];
+}
+
+function hasRules(classRef: ClassRef): boolean {
+  return declaredLevels(classRef).some(({ rules }) => rules.length > 0);
+}
+
+function methodOf(owner: unknown, name: string): Handler | undefined {
+  const method = (owner as Readonly<Record<string, unknown>>)[name];
+  return typeof method === 'function' ? method : undefined;
+}
+
+function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, i) => item === b[i]);
 }
 
 function isClass(value: unknown): value is ClassRef {

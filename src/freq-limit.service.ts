@@ -1,7 +1,7 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
 import type { Check } from './core/check.js';
 import { FreqLimitTypeError, show } from './core/errors.js';
-import { BOOLEAN, COUNT, matching, Properties } from './core/forms.js';
+import { BOOLEAN, COUNT, type Form, matching, Properties } from './core/forms.js';
 import { keyHead, ruleId } from './core/store-key.js';
 import { toVerdict, UNLIMITED, type Verdict } from './core/verdict.js';
 import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
@@ -38,6 +38,7 @@ export interface CounterCheck {
   readonly name?: string | undefined;
   /** @default the module's `countDenied`, `false` */
   readonly countDenied?: boolean | undefined;
+  readonly rule?: never;
 }
 
 /** A counter of a declared rule, the one that the guard charges. */
@@ -61,6 +62,8 @@ export interface RuleCheck {
   readonly limit?: number | undefined;
   /** @default the rule's cost, or 1 where it is a function */
   readonly cost?: number | undefined;
+  readonly name?: never;
+  readonly countDenied?: never;
 }
 
 export type FreqLimitCheck = CounterCheck | RuleCheck;
@@ -68,6 +71,8 @@ export type FreqLimitCheck = CounterCheck | RuleCheck;
 const COUNTER_PROPERTIES = ['key', 'window', 'limit', 'cost', 'name', 'countDenied'];
 const RULE_PROPERTIES = ['rule', 'controller', 'handler', 'key', 'address', 'window', 'limit', 'cost'];
 const NAME = matching(/^[ !#-[\]-~]{1,64}$/, '1 to 64 printable ASCII characters without " and \\');
+const A_CLASS: Form<Type> = { fits: (value): value is Type => typeof value === 'function', words: 'a class' };
+const A_TEXT = matching(/./s, 'a text');
 const MOST_CHECKS = 1_000;
 
 /**
@@ -122,7 +127,8 @@ export class FreqLimitService {
         `${method}: ${list.length} checks in one call; at most ${MOST_CHECKS} are decided together`,
       );
     }
-    return list.map((check, i) => {
+    // a list with holes has no check there, and must say so
+    return Array.from(list, (check, i) => {
       const read = new Properties(
         Array.isArray(checks) ? `${method}: checks[${i}]` : `${method}: check`,
         (message, cause) => new FreqLimitTypeError(message, { cause }),
@@ -140,13 +146,11 @@ export class FreqLimitService {
     const windowMs = read.parsed('window', () => toWindowMs(check.window));
     const text = textOfAll(listOf(check.key));
     if (text === undefined) throw read.invalid('key', `${show(check.key)} is no value to count by`);
+    const id = ruleId(name === undefined ? 'service' : `service.${name}`, ['service', name]);
+    const group = keyHead(this.options.namespace, id, windowMs);
     return {
-      key:
-        keyHead(
-          this.options.namespace,
-          ruleId(name === undefined ? 'service' : `service.${name}`, ['service', name]),
-          windowMs,
-        ) + text,
+      key: group + text,
+      group,
       name: name ?? 'check',
       windowMs,
       limit: read.optional('limit', check.limit, COUNT) ?? Infinity,
@@ -163,8 +167,10 @@ export class FreqLimitService {
     if (limit === undefined && !anyLimit)
       throw read.invalid('limit', `the limit of ${show(rule.name)} is a function: say which limit`);
     const cost = read.optional('cost', check.cost, COUNT) ?? (typeof rule.cost === 'number' ? rule.cost : 1);
+    const group = rule.headOf(windowMs);
     return {
-      key: rule.headOf(windowMs) + this.textOfRule(check, rule, read),
+      key: group + this.textOfRule(check, rule, read),
+      group,
       name: rule.name,
       windowMs,
       limit: limit ?? Infinity,
@@ -174,21 +180,28 @@ export class FreqLimitService {
   }
 
   private findRule({ rule, controller, handler }: RuleCheck, read: Properties): PlannedRule {
+    read.optional('controller', controller, A_CLASS);
+    read.optional('handler', handler, A_TEXT);
     const place = [controller?.name, handler].filter((part) => part !== undefined).join('.') || 'the module';
-    if (
-      handler !== undefined &&
-      (controller === undefined || !(handler in (controller.prototype as object)))
-    ) {
+    if (controller === undefined && handler !== undefined) {
+      throw read.invalid('controller', `is missing: whose handler is ${show(handler)}?`);
+    }
+    const rules = read.parsed('controller', () => this.plans.named(controller, handler));
+    const found = rules.find((one) => one.name === rule);
+    if (found === undefined) {
+      const known = rules.map((one) => one.name).join(', ') || 'none';
+      throw read.invalid('rule', `${place} has no rule called ${show(rule)}; its rules are ${known}`);
+    }
+    if (found.scope === 'handler' && handler === undefined) {
+      throw read.invalid('handler', `is missing: the rule ${show(rule)} counts each handler on its own`);
+    }
+    if (found.scope === 'controller' && controller === undefined) {
       throw read.invalid(
-        'handler',
-        `${show(handler)} is no method of ${controller?.name ?? 'a controller, which is not given'}`,
+        'controller',
+        `is missing: the rule ${show(rule)} counts each controller on its own`,
       );
     }
-    const rules = this.plans.named(controller, handler)?.rules ?? [];
-    const found = rules.find((one) => one.name === rule);
-    if (found !== undefined) return found;
-    const known = rules.map((one) => one.name).join(', ') || 'none';
-    throw read.invalid('rule', `${place} has no rule called ${show(rule)}; its rules are ${known}`);
+    return found;
   }
 
   private windowOf(check: RuleCheck, rule: PlannedRule, read: Properties): number {
@@ -202,15 +215,13 @@ export class FreqLimitService {
 
   private textOfRule({ key, address }: RuleCheck, rule: PlannedRule, read: Properties): string {
     const { ipv6Subnet } = this.options;
+    const canonical = (text: string): string => canonicalAddress(text, ipv6Subnet);
     if (address !== undefined) {
       if (key !== undefined) throw read.invalid('address', 'is given instead of a key, not beside it');
-      return textByAddress(canonicalAddress(address, ipv6Subnet));
+      return textByAddress(canonical(read.required('address', address, A_TEXT)));
     }
     const values = key === undefined ? [] : listOf(key);
-    const canonical = values.map((value, i) =>
-      rule.key.paths[i] === 'ip' && typeof value === 'string' ? canonicalAddress(value, ipv6Subnet) : value,
-    );
-    const text = read.parsed('key', () => rule.key.fill(canonical));
+    const text = read.parsed('key', () => rule.key.fill(values, canonical));
     if (text === undefined) throw read.invalid('key', `${show(key)} holds no value to count by`);
     return text;
   }

@@ -1,7 +1,9 @@
 /** A rule resolved for one request: which counter to charge, and how far. */
 export interface Check {
-  /** Full text under which the store counts. Two checks with one key share a counter. */
+  /** Full text under which the store counts. Two checks with one key share a counter, and have one window. */
   readonly key: string;
+  /** Text that the counters of one rule and window have in common; a store that has no room takes it from the largest. */
+  readonly group: string;
   /** The rule's name, as headers and results show it. */
   readonly name: string;
   /** Length of the window in milliseconds, a whole number ≥ 1. */

@@ -17,5 +17,18 @@ export function canonicalAddress(text: string, ipv6Subnet: number): string {
   if (!ipaddr.IPv4.isValidFourPartDecimal(bare) && !ipaddr.IPv6.isValid(bare)) return text;
   const address = ipaddr.process(bare);
   if (address.kind() === 'ipv4') return address.toString();
-  return ipaddr.IPv6.networkAddressFromCIDR(`${bare}/${ipv6Subnet}`).toString();
+  return ipv6Client(address as ipaddr.IPv6, ipv6Subnet);
+}
+
+function ipv6Client(address: ipaddr.IPv6, ipv6Subnet: number): string {
+  switch (address.range()) {
+    case 'loopback':
+      return address.toString();
+    // what translates between IPv4 and IPv6 (RFC 6052, RFC 7915) puts the IPv4 address into the last four bytes
+    case 'rfc6052':
+    case 'rfc6145':
+      return address.toByteArray().slice(-4).join('.');
+    default:
+      return ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/${ipv6Subnet}`).toString();
+  }
 }

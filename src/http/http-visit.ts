@@ -15,11 +15,13 @@ export class HttpVisit implements Visit {
   private constructor(
     readonly request: HttpRequest | undefined,
     private readonly ipv6Subnet: number,
+    private readonly onNoAddress: () => void,
   ) {}
 
-  static of(context: ExecutionContext, ipv6Subnet: number): HttpVisit {
+  /** `onNoAddress` is told when the address is asked for and there is none. */
+  static of(context: ExecutionContext, ipv6Subnet: number, onNoAddress: () => void): HttpVisit {
     const request = context.getType() === 'http' ? context.getArgByIndex<HttpRequest>(0) : undefined;
-    return new HttpVisit(request, ipv6Subnet);
+    return new HttpVisit(request, ipv6Subnet, onNoAddress);
   }
 
   /** `request.ip`, which follows a forwarded header as far as the application's own proxy setting trusts it. */
@@ -30,6 +32,8 @@ export class HttpVisit implements Visit {
 
   private readAddress(): string | undefined {
     const text = this.request?.ip ?? this.request?.socket?.remoteAddress;
-    return typeof text === 'string' && text !== '' ? canonicalAddress(text, this.ipv6Subnet) : undefined;
+    if (typeof text === 'string' && text !== '') return canonicalAddress(text, this.ipv6Subnet);
+    if (this.request !== undefined) this.onNoAddress();
+    return undefined;
   }
 }

@@ -13,12 +13,17 @@ export interface CompiledKey {
   readonly read: KeyReader;
   /** The declaration as a text, functions as `ƒ`: tells an unnamed rule from its neighbours. */
   readonly spec: string;
+  /** What was declared: templates and functions. Two keys that differ in it count by different things. */
+  readonly sources: readonly (string | OfContext<unknown>)[];
   /** Whether it asks a function, and so may wait or fail. */
   readonly isDynamic: boolean;
   /** The placeholders' paths, such as `body.phone`, in order. */
   readonly paths: readonly string[];
-  /** The same text made from values given by hand instead of a visit's; throws where their number is wrong. */
-  readonly fill: (values: readonly unknown[]) => string | undefined;
+  /**
+   * The same text made from values given by hand instead of a visit's; throws where their number is wrong.
+   * `canonical` spells an address as a visit's is spelt.
+   */
+  readonly fill: (values: readonly unknown[], canonical: (address: string) => string) => string | undefined;
 }
 
 const ROOTS = ['ip', 'user', 'body', 'params', 'query', 'headers'] as const;
@@ -51,14 +56,22 @@ function compileTemplate(template: string): CompiledKey {
   const placeholders = pieces.filter((piece): piece is Placeholder => typeof piece !== 'string');
   const render = renderer(pieces);
   const [only] = placeholders;
-  const fill = (values: readonly unknown[]): string | undefined => {
+  const fill: CompiledKey['fill'] = (values, canonical) => {
     if (values.length !== placeholders.length) {
       const wanted = placeholders.map(({ path }) => `{${path}}`).join(', ') || 'nothing';
       throw new TypeError(`the key ${show(template)} is filled with ${wanted}, got ${values.length} values`);
     }
-    return render(values);
+    const spelt = (value: unknown, i: number): unknown =>
+      placeholders[i]?.path === 'ip' && typeof value === 'string' ? canonical(value) : value;
+    return render(values.map(spelt));
   };
-  const base = { spec: template, isDynamic: false, paths: placeholders.map(({ path }) => path), fill };
+  const base = {
+    spec: template,
+    sources: [template],
+    isDynamic: false,
+    paths: placeholders.map(({ path }) => path),
+    fill,
+  };
   if (only === undefined) {
     const constant = render([]);
     return { ...base, read: () => constant };
@@ -168,6 +181,7 @@ function textOf(value: unknown): string | undefined {
 function compileFunction(key: OfContext<unknown>): CompiledKey {
   return {
     spec: 'ƒ',
+    sources: [key],
     isDynamic: true,
     paths: [],
     read: (_visit, context) =>
@@ -193,6 +207,7 @@ function compileList(parts: readonly KeyPart[]): CompiledKey {
     texts.includes(undefined) ? undefined : boundText(texts.join(PART_END + PART_END));
   return {
     spec: JSON.stringify(keys.map(({ spec }) => spec)),
+    sources: keys.flatMap(({ sources }) => sources),
     isDynamic: keys.some(({ isDynamic }) => isDynamic),
     paths: keys.flatMap(({ paths }) => paths),
     read: (visit, context) =>
@@ -200,23 +215,26 @@ function compileList(parts: readonly KeyPart[]): CompiledKey {
         keys.map((key) => attempt(() => key.read(visit, context))),
         join,
       ),
-    fill: (values) => fillList(keys, values, join),
+    fill: (values, canonical) => join(fillAll(keys, values, canonical)),
   };
 }
 
 /** Hands out the values given by hand: to each template as many as it has placeholders, to a function one. */
-function fillList(
+function fillAll(
   keys: readonly CompiledKey[],
   values: readonly unknown[],
-  join: (texts: readonly (string | undefined)[]) => string | undefined,
-): string | undefined {
+  canonical: (address: string) => string,
+): (string | undefined)[] {
   let next = 0;
   const texts = keys.map((key) => {
-    const count = key.spec === 'ƒ' ? 1 : key.paths.length;
+    const count = key.isDynamic ? 1 : key.paths.length;
     const part = values.slice(next, (next += count));
-    return key.fill(part.flatMap((value: unknown) => value));
+    return key.fill(
+      part.flatMap((value: unknown) => value),
+      canonical,
+    );
   });
   if (next !== values.length)
     throw new TypeError(`the key is filled with ${next} values, got ${values.length}`);
-  return join(texts);
+  return texts;
 }

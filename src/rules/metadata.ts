@@ -102,6 +102,21 @@ export function decoratedHandlers(classRef: ClassRef): string[] {
   return [...names];
 }
 
+/** The names of a class's methods, its parents' included; accessors are not run to find out. */
+export function methodNames(classRef: ClassRef): string[] {
+  const names = new Set<string>();
+  for (
+    let at: unknown = classRef.prototype;
+    isObject(at) && at !== Object.prototype;
+    at = Object.getPrototypeOf(at)
+  ) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
+      if (name !== 'constructor' && typeof value === 'function') names.add(name);
+    }
+  }
+  return [...names];
+}
+
 function ownerOf(classRef: ClassRef, handler: string): object {
   for (let at: unknown = classRef.prototype; isObject(at); at = Object.getPrototypeOf(at)) {
     if (Object.hasOwn(at, handler)) return at;

@@ -83,7 +83,8 @@ function build(rule: PlannedRule, visit: Visit, [key, window, limit, cost]: Valu
 
 function toCheck(rule: PlannedRule, text: string, windowMs: number, limit: number, cost: number): Check {
   const { name, countDenied } = rule;
-  return { key: rule.headOf(windowMs) + text, name, windowMs, limit, cost, countDenied };
+  const group = rule.headOf(windowMs);
+  return { key: group + text, group, name, windowMs, limit, cost, countDenied };
 }
 
 function textWithoutKey(rule: PlannedRule, { address }: Visit): string | MissingKey | undefined {
@@ -124,7 +125,7 @@ export function evaluate<T>(
 ): MaybePromise<T> {
   const answer = attempt(() => ask(context));
   if (!isPromise(answer)) return answer;
-  return answer.then(undefined, (error: unknown) => {
+  return Promise.resolve(answer).then(undefined, (error: unknown) => {
     throw failed(owner, `the ${property} function failed: ${showError(error)}`, error);
   });
 }

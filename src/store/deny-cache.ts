@@ -5,7 +5,7 @@ import type { Store } from './store.js';
 /** What the store said of a counter when it last denied a request with it. */
 interface Memory {
   readonly used: number;
-  /** When its window ends, by this process's monotonic clock; 0 where none was open. */
+  /** When its window ends, by this process's monotonic clock; without meaning where nothing is used. */
   readonly endsAtMs: number;
   /** Until when it is believed, so that a `reset` in another process is soon seen. */
   readonly trustedUntilMs: number;
@@ -76,8 +76,8 @@ export class DenyCache implements Store {
     for (const check of checks) {
       const memory = this.find(check.key);
       if (memory === undefined || check.countDenied || nowMs >= memory.trustedUntilMs) return undefined;
-      const leftMs = memory.endsAtMs === 0 ? 0 : Math.ceil(memory.endsAtMs - nowMs);
-      if (memory.endsAtMs !== 0 && leftMs <= 0) return undefined;
+      const leftMs = memory.used === 0 ? 0 : Math.ceil(memory.endsAtMs - nowMs);
+      if (memory.used > 0 && leftMs <= 0) return undefined;
       const allowed = memory.used + check.cost <= check.limit;
       denies ||= !allowed;
       results.push(toResult(check, allowed, memory.used, leftMs));
@@ -99,7 +99,7 @@ export class DenyCache implements Store {
     const trustedUntilMs = sentMs + TRUST_MS;
     checks.forEach(({ key }, i) => {
       const { used = 0, resetAfterMs = 0 } = results[i] ?? {};
-      this.young.set(key, { used, endsAtMs: resetAfterMs === 0 ? 0 : sentMs + resetAfterMs, trustedUntilMs });
+      this.young.set(key, { used, endsAtMs: sentMs + resetAfterMs, trustedUntilMs });
     });
   }
 }

@@ -108,6 +108,17 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect(await ask(1)).toMatchObject({ allowed: true, used: 5, remaining: 0 });
     });
 
+    it('leaves a counter exact when the largest cost is denied', async () => {
+      const one = check(key('huge'), { limit: 6 });
+      for (let i = 0; i < 6; i++) await consume(one);
+      for (let i = 0; i < 5; i++) await consume({ ...one, cost: Number.MAX_SAFE_INTEGER });
+      expect((await consume(one))[0]).toMatchObject({ allowed: false, used: 6 });
+      const near = check(key('near'), { limit: Number.MAX_SAFE_INTEGER, cost: Number.MAX_SAFE_INTEGER - 1 });
+      await consume(near);
+      for (const cost of [2, 3, Number.MAX_SAFE_INTEGER]) await consume({ ...near, cost });
+      expect((await consume({ ...near, cost: 1 }))[0]).toMatchObject({ allowed: true, remaining: 0 });
+    });
+
     it('looks without charging at a cost of 0', async () => {
       const look = check(key('look'), { limit: 1, cost: 0 });
       expect((await consume(look))[0]).toMatchObject({

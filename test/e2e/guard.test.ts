@@ -3,6 +3,7 @@ import {
   Controller,
   type ExecutionContext,
   Get,
+  Inject,
   Injectable,
   Logger,
   Module,
@@ -51,6 +52,35 @@ describe.each(PLATFORMS)('the guard on %s', (platform) => {
     expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
     expect(consume).toHaveBeenCalledTimes(3);
     expect(consume.mock.calls[0]![0]).toHaveLength(3);
+  });
+
+  it('denies again where another guard swallowed its denial', async () => {
+    @Injectable()
+    class Swallowing implements CanActivate {
+      constructor(@Inject(FreqLimitGuard) private readonly guard: FreqLimitGuard) {}
+      async canActivate(context: ExecutionContext): Promise<boolean> {
+        try {
+          return await this.guard.canActivate(context);
+        } catch {
+          return true;
+        }
+      }
+    }
+    @Controller()
+    class Composite {
+      @Get()
+      @UseGuards(Swallowing, FreqLimitGuard)
+      @FreqLimit('1m', 1)
+      get() {
+        return 'ok';
+      }
+    }
+    const { url } = await serve(platform, {
+      imports: [FreqLimitModule.forRoot({ globalGuard: false })],
+      controllers: [Composite],
+      providers: [FreqLimitGuard],
+    });
+    expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
   });
 
   it('does not trouble the store for a handler without rules', async () => {

@@ -12,7 +12,7 @@ import {
 } from '../../src/index.js';
 import { FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
 import { closeApps, PLATFORMS, serve, statuses } from '../support/app.js';
-import { keysOf, plainClient, redisUrl, uniqueNamespace } from '../support/redis.js';
+import { clientOf, keysOf, plainClient, redisUrl, uniqueNamespace } from '../support/redis.js';
 
 @Controller()
 class Limited {
@@ -189,7 +189,7 @@ describe('the module', () => {
   it('closes the connection it made, and leaves the client it was handed', async () => {
     const own = await compile(FreqLimitModule.forRoot({ redis: redisUrl(), namespace: uniqueNamespace() }));
     await own.init();
-    const { client } = own.get<{ connection: { client: Redis } }>(FREQ_LIMIT_STORE).connection;
+    const client = clientOf(own.get<object>(FREQ_LIMIT_STORE));
     expect(client.status).toBe('ready');
     await own.close();
     await own.close();
@@ -259,7 +259,7 @@ describe('the module', () => {
     await statuses(20, () => fetch(url));
     expect(lines).toEqual([expect.stringMatching(/^Redis cannot be reached: .*ECONNREFUSED.*Trying again/)]);
     const server = await startServer([], port);
-    const { client } = app.get<{ connection: { client: Redis } }>(FREQ_LIMIT_STORE).connection;
+    const client = clientOf(app.get<object>(FREQ_LIMIT_STORE));
     if (client.status !== 'ready') await once(client, 'ready');
     expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
     expect(lines).toHaveLength(2);

@@ -6,6 +6,7 @@ import {
   Injectable,
   Scope,
   Version,
+  VERSION_NEUTRAL,
   VersioningType,
 } from '@nestjs/common';
 import { RouterModule } from '@nestjs/core';
@@ -326,6 +327,86 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     for (const path of ['scoped', 'wrapped', 'wrapped/bound']) {
       expect(await statuses(2, () => fetch(`${url}/${path}`))).toEqual([200, 429]);
     }
+  });
+
+  it('hold, or stop the request, where a class puts functions of its own before its handlers', async () => {
+    @Controller('constructor')
+    class InConstructor {
+      constructor() {
+        const inner = this.get.bind(this);
+        this.get = function wrapper() {
+          return inner();
+        };
+      }
+      @Get()
+      @FreqLimit('1m', 1)
+      get() {
+        return 'ok';
+      }
+    }
+    @Controller({ path: 'request', scope: Scope.REQUEST })
+    class PerRequest {
+      constructor() {
+        const inner = this.get.bind(this);
+        this.get = () => inner();
+      }
+      @Get()
+      @FreqLimit('1m', 1)
+      get() {
+        return 'ok';
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [InConstructor, PerRequest] });
+    expect(await statuses(2, () => fetch(`${url}/constructor`))).toEqual([200, 429]);
+    // which handler such a function stands for cannot be known: no pass
+    expect(await statuses(2, () => fetch(`${url}/request`))).toEqual([500, 500]);
+  });
+
+  it('tell handlers apart that one decorator has wrapped under one name', async () => {
+    const Wrap: MethodDecorator = (_target, _name, descriptor: PropertyDescriptor) => {
+      const inner = descriptor.value as () => unknown;
+      descriptor.value = function wrapper(this: unknown) {
+        return inner.call(this);
+      };
+      for (const key of Reflect.getMetadataKeys(inner)) {
+        Reflect.defineMetadata(key, Reflect.getMetadata(key, inner), descriptor.value as object);
+      }
+    };
+    @Controller()
+    @FreqLimit({ window: '1m', limit: 1, scope: 'handler' })
+    class Wrapped {
+      @Wrap
+      @Get('a')
+      a() {
+        return 'a';
+      }
+      @Wrap
+      @Get('b')
+      b() {
+        return 'b';
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [Wrapped] });
+    for (const path of ['a', 'b'])
+      expect(await statuses(2, () => fetch(`${url}/${path}`))).toEqual([200, 429]);
+  });
+
+  it('hold on a controller of several versions, one of them neutral', async () => {
+    @Controller({ path: 'v', version: ['1', VERSION_NEUTRAL] })
+    class Neutral {
+      @Get()
+      @FreqLimit('1m', 2)
+      get() {
+        return 'ok';
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [Neutral] }, undefined, (app) =>
+      app.enableVersioning({ type: VersioningType.URI }),
+    );
+    expect([
+      await statuses(1, () => fetch(`${url}/v1/v`)),
+      await statuses(2, () => fetch(`${url}/v`)),
+    ]).toEqual([[200], [200, 429]]);
   });
 
   it('take windows, limits, costs and skips from functions of the request', async () => {

@@ -198,6 +198,8 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
 describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) => {
   @Controller('login')
   @FreqLimit({ window: '1m', limit: 100, name: 'all' })
+  @FreqLimit({ window: '1m', limit: 100, name: 'each', scope: 'handler' })
+  @FreqLimit({ window: '1m', limit: 100, name: 'list', key: [() => 't', '{ip}'] })
   class LoginController {
     @Post()
     @FreqLimit({ window: '1m', limit: 1, key: 'user:{body.user}', name: 'user' })
@@ -239,6 +241,8 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
       (await service.peek({ rule: 'all', controller: LoginController, key: '127.0.0.1' })).tightest!.used,
     ).toBe(2);
     expect((await service.peek({ rule: 'app' })).tightest!.used).toBe(2);
+    const list = { rule: 'list', controller: LoginController, key: ['t', '::ffff:127.0.0.1'] } as const;
+    expect((await service.peek(list)).tightest!.used).toBe(2);
     expect((await service.peek(of('dynamic', { key: ['a', 'b'], limit: 50 }))).tightest!.used).toBe(2);
     await service.reset(of('dynamic', { key: ['a', 'b'] }));
     expect((await service.peek(of('dynamic', { key: ['a', 'b'], limit: 50 }))).tightest!.used).toBe(0);
@@ -259,18 +263,39 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
     [
       'an unknown rule',
       of('nope', { key: 'x' }),
-      /LoginController.login has no rule called "nope"; its rules are app, all, user, ip, dynamic/,
+      /LoginController.login has no rule called "nope"; its rules are app, all, each, list, user, ip, dynamic/,
     ],
     [
       'an unknown handler',
       { rule: 'user', controller: LoginController, handler: 'logout' },
-      /"logout" is no method of LoginController/,
+      /LoginController has no handler called "logout"/,
+    ],
+    [
+      'a method of every object',
+      { rule: 'user', controller: LoginController, handler: 'toString' },
+      /no handler called "toString"/,
     ],
     [
       'a handler without its controller',
       { rule: 'user', handler: 'login' },
-      /is no method of a controller, which is not given/,
+      /controller: is missing: whose handler is "login"/,
     ],
+    [
+      'a class that is not in the application',
+      { rule: 'all', controller: class Foreign {} },
+      /\[function Foreign\] is no controller of this application/,
+    ],
+    [
+      'a text for a controller',
+      { rule: 'all', controller: 'LoginController' },
+      /controller: "LoginController" is not a class/,
+    ],
+    [
+      'no handler for a rule of each handler',
+      { rule: 'each', controller: LoginController },
+      /handler: is missing: the rule "each" counts each handler/,
+    ],
+    ['no text for an address', of('user', { address: '' }), /address: "" is not a text/],
     ['too few values', of('user'), /the key "user:\{body.user\}" is filled with \{body.user\}, got 0 values/],
     ['too many values', of('user', { key: ['a', 'b'] }), /got 2 values/],
     ['a value that is none', of('user', { key: '' }), /holds no value to count by/],

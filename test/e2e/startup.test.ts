@@ -108,6 +108,24 @@ describe('a wrong declaration stops the application', () => {
     expect((await startUpError(controllerWith(...decorators))).message).toContain(message);
   });
 
+  it.each<[string, FreqLimitRule, FreqLimitRule]>([
+    [
+      'one name by two templates',
+      { window: '1m', limit: 3, name: 'g', scope: 'app', key: '{ip}' },
+      { window: '1m', limit: 3, name: 'g', scope: 'app', key: '{body.phone}' },
+    ],
+    [
+      'no name by two functions',
+      { window: '1m', limit: 3, scope: 'app', key: () => 'user 5' },
+      { window: '1m', limit: 3, scope: 'app', key: () => 'tenant 5' },
+    ],
+  ])('where two handlers count on one counter under %s', async (_, one, two) => {
+    const { message } = await startUpError(controllerWith(FreqLimit(one)), controllerWith(FreqLimit(two)));
+    expect(message).toContain(
+      'it counts on the same counters as the rule at @FreqLimit on SmsController.send',
+    );
+  });
+
   it('names every wrong declaration at once', async () => {
     const { message } = await startUpError(
       controllerWith(FreqLimit('1m', -1)),

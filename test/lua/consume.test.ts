@@ -136,15 +136,46 @@ describe('lua/consume.lua', () => {
       expect(left).toBe(10_000);
     });
 
-    it.each([-5, 0])('a counter of %i, and takes it for none', async (value) => {
-      await client.set(at('less', 10_000), value, 'PX', 5_000);
-      const [used, left] = await run(mode, ['less', 10_000, 3, 1, countDenied]);
-      expect([used, left]).toEqual(mode === CHARGE ? [1, 10_000] : [0, 0]);
-      for (const wanted of mode === CHARGE ? [2, 3, 3] : [1, 2, 3, 3]) {
-        const [now] = await run(CHARGE, ['less', 10_000, 3, 1]);
-        expect(now).toBe(wanted);
+    it.each([
+      [-5, 5_000],
+      [0, 5_000],
+      [-5, undefined],
+      [0, undefined],
+    ])('a counter of %i that ends in %p ms, and takes it for none', async (value, left) => {
+      const key = at('less', 10_000);
+      if (left === undefined) await client.set(key, value);
+      else await client.set(key, value, 'PX', left);
+      const first = await run(mode, ['less', 10_000, 5, 2, countDenied]);
+      expect(first).toEqual(mode === CHARGE ? [2, 10_000] : [0, 0]);
+      // whatever was found there ends from now on, by one call already
+      expect(await client.pttl(key)).toBeGreaterThan(mode === CHARGE || left === undefined ? 9_000 : 4_000);
+      for (const wanted of mode === CHARGE ? [4, 4] : [2, 4, 4]) {
+        const [used] = await run(CHARGE, ['less', 10_000, 5, 2]);
+        expect(used).toBe(wanted);
       }
     });
+  });
+
+  it.each(['1.5', '0x10', '1e3', '007', '-0', ' 5', '99999999999999999999', 'abc', ''])(
+    'reads %j as no counter, at a look as at a charge',
+    async (text) => {
+      for (const mode of [CHARGE, LOOK] as const) {
+        await client.set(at('odd', 60_000), text);
+        const reply = await run(mode, ['fine', 60_000, 9, 1], ['odd', 60_000, 9, 1]);
+        expect(String(reply[2])).toMatch(/^ERR /);
+        expect(await client.get(at('odd', 60_000))).toBe(text);
+        expect(await client.exists(at('fine', 60_000))).toBe(0);
+        await client.del(at('odd', 60_000));
+      }
+    },
+  );
+
+  it('answers a look at another type by Redis’ own error', async () => {
+    await client.lpush(at('list', 60_000), 'x');
+    expect(String((await run(LOOK, ['fine', 60_000, 9, 1], ['list', 60_000, 9, 1]))[2])).toMatch(
+      /^WRONGTYPE /,
+    );
+    await client.del(at('list', 60_000));
   });
 
   it('mends a neighbour of a denied check too', async () => {

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import type { Check } from '../../src/core/check.js';
+import { check } from './check.js';
 import type { Store, StoreLog } from '../../src/store/store.js';
 import type { Subject } from '../contract/store.contract.js';
 import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from './redis.js';
@@ -19,9 +20,7 @@ export function memorySubject(maxCounters = 100_000): Subject {
       return Promise.resolve();
     },
     timeLeft: (key) => {
-      const [result] = store.peek([
-        { key, name: key, windowMs: 1, limit: Infinity, cost: 0, countDenied: false },
-      ]);
+      const [result] = store.peek([check(key, { cost: 0 })]);
       return Promise.resolve(result!.used === 0 ? undefined : result!.resetAfterMs);
     },
   };

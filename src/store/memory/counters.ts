@@ -1,29 +1,25 @@
-import { type Counter, CounterList } from './counter-list.js';
+import { type Counter, Lane } from './lane.js';
 
-/** The counters of one window length: each list in the order in which its counters end, or nearly so. */
-interface Lane {
-  /** Counters below their limit, the soonest to end first. */
-  readonly open: CounterList;
-  /** Counters that have reached their limit, in the order they did: each ends within a window of its neighbour. */
-  readonly full: CounterList;
-}
+/** How many lanes are looked at to make room. An application has fewer; only windows made up by callers are more. */
+const LANES_LOOKED_AT = 256;
 
 /**
  * A bounded number of counters that end by themselves.
  *
- * No timer: each new counter clears away two ended ones, so that they are gone as fast as they come. When there is
- * no room, the counter nearest to its end goes, one that has reached its limit only when all of them have: a visitor
- * who makes up keys must not push out the counter that blocks him.
+ * No timer: each new counter clears away ended ones, so that they are gone as fast as they come. When there is no
+ * room, the rule with the most counters gives one up, the nearest to its end, and one that denies its caller only when
+ * all of them do: a visitor who makes up keys must push out neither the counter that blocks him, nor those of other
+ * rules.
  */
 export class Counters {
   private readonly byKey = new Map<string, Counter>();
-  private readonly lanes = new Map<number, Lane>();
-  private nextLane: Iterator<[number, Lane]> | undefined;
+  private readonly lanes = new Map<string, Lane>();
+  private nextLane: Iterator<[string, Lane]> | undefined;
 
   constructor(
     private readonly most: number,
-    /** Told whenever a counter at its limit has to go before its end. */
-    private readonly onFullLost: () => void,
+    /** Told whenever a counter has to go before its end. */
+    private readonly onLoss: () => void,
   ) {}
 
   get size(): number {
@@ -38,39 +34,32 @@ export class Counters {
     return undefined;
   }
 
-  /** Opens a window. The counter is not kept in order, and makes no room, until it is `settle`d. */
-  open(key: string, endsAtMs: number): Counter {
+  /** Opens a window for a key that has none. */
+  open(key: string, group: string, endsAtMs: number): Counter {
     const counter: Counter = {
       key,
       endsAtMs,
       used: 0,
-      list: undefined,
-      previous: undefined,
-      next: undefined,
+      lane: this.lane(group),
+      byEnd: undefined,
+      below: undefined,
     };
     this.byKey.set(key, counter);
+    counter.lane.add(counter);
     return counter;
   }
 
-  /** Keeps a counter in order after it was charged. */
-  settle(counter: Counter, windowMs: number, isFull: boolean, nowMs: number): void {
-    // another check of the same request may have needed its room
+  delete(counter: Counter): void {
     if (this.byKey.get(counter.key) !== counter) return;
-    const lane = this.lane(windowMs);
-    const isNew = counter.list === undefined;
-    if (isNew || (isFull && counter.list === lane.open)) {
-      counter.list?.remove(counter);
-      (isFull ? lane.full : lane.open).push(counter);
-    }
-    if (!isNew) return;
-    this.clearEnded(lane, nowMs);
-    this.clearEnded(this.someLane(), nowMs);
-    while (this.byKey.size > this.most && this.makeRoom(nowMs));
+    this.byKey.delete(counter.key);
+    counter.lane.remove(counter);
   }
 
-  delete(counter: Counter): void {
-    if (this.byKey.get(counter.key) === counter) this.byKey.delete(counter.key);
-    counter.list?.remove(counter);
+  /** Clears away a few that have ended, and keeps the bound. Once after each request that opened a window. */
+  tidy(group: string, nowMs: number): void {
+    this.clearEnded(this.lane(group), nowMs);
+    this.clearEnded(this.someLane(), nowMs);
+    while (this.byKey.size > this.most) this.makeRoom(nowMs);
   }
 
   clear(): void {
@@ -78,11 +67,11 @@ export class Counters {
     this.lanes.clear();
   }
 
-  private lane(windowMs: number): Lane {
-    let lane = this.lanes.get(windowMs);
+  private lane(group: string): Lane {
+    let lane = this.lanes.get(group);
     if (lane === undefined) {
-      lane = { open: new CounterList(), full: new CounterList() };
-      this.lanes.set(windowMs, lane);
+      lane = new Lane();
+      this.lanes.set(group, lane);
     }
     return lane;
   }
@@ -94,34 +83,30 @@ export class Counters {
       this.nextLane = this.lanes.entries();
       step = this.nextLane.next();
     }
-    const [windowMs, lane] = step.value as [number, Lane];
-    if (lane.open.first === undefined && lane.full.first === undefined) this.lanes.delete(windowMs);
+    const [group, lane] = step.value as [string, Lane];
+    if (lane.size === 0) this.lanes.delete(group);
     return lane;
   }
 
-  private clearEnded(lane: Lane, nowMs: number): void {
-    for (const { first } of [lane.open, lane.full]) {
-      if (first !== undefined && first.endsAtMs < nowMs) this.delete(first);
+  private clearEnded({ byEnd }: Lane, nowMs: number): void {
+    for (let i = 0; i < 2 && byEnd.first !== undefined && byEnd.first.endsAtMs < nowMs; i++)
+      this.delete(byEnd.first);
+  }
+
+  private makeRoom(nowMs: number): void {
+    let largest: Lane | undefined;
+    for (let i = Math.min(this.lanes.size, LANES_LOOKED_AT); i > 0; i--) {
+      const lane = this.someLane();
+      const { first } = lane.byEnd;
+      if (first !== undefined && first.endsAtMs < nowMs) {
+        this.delete(first);
+        return;
+      }
+      if (largest === undefined || lane.size > largest.size) largest = lane;
     }
-  }
-
-  /** Removes one counter; `false` where none is in order yet. */
-  private makeRoom(nowMs: number): boolean {
-    const lanes = [...this.lanes.values()];
-    const full = soonest(lanes.map((lane) => lane.full));
-    const open = soonest(lanes.map((lane) => lane.open));
-    const goes = full !== undefined && full.endsAtMs < nowMs ? full : (open ?? full);
-    if (goes === undefined) return false;
-    if (goes === full && full.endsAtMs >= nowMs) this.onFullLost();
+    const goes = largest?.leastMissed;
+    if (goes === undefined) return;
+    this.onLoss();
     this.delete(goes);
-    return true;
   }
-}
-
-function soonest(lists: readonly CounterList[]): Counter | undefined {
-  let found: Counter | undefined;
-  for (const { first } of lists) {
-    if (first !== undefined && (found === undefined || first.endsAtMs < found.endsAtMs)) found = first;
-  }
-  return found;
 }

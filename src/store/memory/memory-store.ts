@@ -1,6 +1,6 @@
 import { type Check, type CheckResult, toResult } from '../../core/check.js';
 import type { Store, StoreLog } from '../store.js';
-import type { Counter } from './counter-list.js';
+import type { Counter } from './lane.js';
 import { Counters } from './counters.js';
 
 /** Milliseconds that only ever go forward; where they begin does not matter. */
@@ -14,10 +14,11 @@ const monotonic: Clock = () => performance.now();
 interface Step {
   readonly check: Check;
   readonly counter: Counter | undefined;
+  /** Units charged: the cost, as far as numbers go. */
+  readonly charged: number;
   /** Units used after it. */
   readonly used: number;
   readonly allowed: boolean;
-  readonly charged: boolean;
 }
 
 /** Counts in this process: the default, for development, tests and applications of one process. */
@@ -46,7 +47,11 @@ export class MemoryStore implements Store {
     const steps = checks.map((check) => this.charge(check, nowMs));
     const passes = steps.every(({ allowed }) => allowed);
     if (!passes) takeBack(steps);
-    return steps.map((step) => this.settle(step, passes, nowMs));
+    const results = steps.map((step) => this.settle(step, passes, nowMs));
+    for (const { check, used, charged } of steps) {
+      if (charged > 0 && used === charged) this.counters.tidy(check.group, nowMs);
+    }
+    return results;
   }
 
   peek(checks: readonly Check[]): CheckResult[] {
@@ -72,28 +77,34 @@ export class MemoryStore implements Store {
 
   private charge(check: Check, nowMs: number): Step {
     if (check.cost === 0) return this.look(check, nowMs);
-    const counter =
-      this.counters.get(check.key, nowMs) ?? this.counters.open(check.key, nowMs + check.windowMs);
-    counter.used += check.cost;
-    return { check, counter, used: counter.used, allowed: counter.used <= check.limit, charged: true };
+    const { key, group, windowMs, limit, cost } = check;
+    const counter = this.counters.get(key, nowMs) ?? this.counters.open(key, group, nowMs + windowMs);
+    const before = counter.used;
+    // beyond 2^53 a sum is not exact, and what is charged must be taken back to the unit
+    counter.used = Math.min(before + cost, Number.MAX_SAFE_INTEGER);
+    return {
+      check,
+      counter,
+      charged: counter.used - before,
+      used: counter.used,
+      allowed: before + cost <= limit,
+    };
   }
 
   private look(check: Check, nowMs: number): Step {
     const counter = this.counters.get(check.key, nowMs);
     const used = counter?.used ?? 0;
-    return { check, counter, used, allowed: used + check.cost <= check.limit, charged: false };
+    return { check, counter, charged: 0, used, allowed: used + check.cost <= check.limit };
   }
 
   /** Keeps the counter in order, or drops it when nothing is left in it, and answers the check. */
-  private settle(
-    { check, counter, allowed, charged, ...step }: Step,
-    passes: boolean,
-    nowMs: number,
-  ): CheckResult {
+  private settle({ check, allowed, ...step }: Step, passes: boolean, nowMs: number): CheckResult {
+    // a look may have come before another check of its request opened the window
+    const counter = step.counter ?? (passes ? undefined : this.counters.get(check.key, nowMs));
     if (counter === undefined) return toResult(check, allowed, 0, 0);
     const used = passes ? step.used : counter.used;
     if (counter.used === 0) this.counters.delete(counter);
-    else if (charged) this.counters.settle(counter, check.windowMs, counter.used >= check.limit, nowMs);
+    else if (!allowed || counter.used >= check.limit) counter.lane.markFull(counter);
     return toResult(check, allowed, used, used === 0 ? 0 : counter.endsAtMs - nowMs);
   }
 
@@ -101,14 +112,14 @@ export class MemoryStore implements Store {
     if (this.hasWarned) return;
     this.hasWarned = true;
     this.log.warn(
-      `All ${this.maxCounters} counters in memory are at their limit: some callers are let in before their time. ` +
-        'Raise maxCounters, or count in Redis.',
+      `There are more than ${this.maxCounters} counters in memory: some are dropped before their window ends, and their ` +
+        'callers counted anew. Raise maxCounters, or count in Redis.',
     );
   }
 }
 
 function takeBack(steps: readonly Step[]): void {
   for (const { check, counter, charged } of steps) {
-    if (charged && counter !== undefined && !check.countDenied) counter.used -= check.cost;
+    if (counter !== undefined && !check.countDenied) counter.used -= charged;
   }
 }

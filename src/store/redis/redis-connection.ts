@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { once } from 'node:events';
 import { FreqLimitError, showError } from '../../core/errors.js';
 import type { StoreLog } from '../store.js';
-import { isClient, type RedisClient, type RedisConnectionOptions, type RedisOption } from './redis-client.js';
+import { isClient, type RedisClient, type RedisOption } from './redis-client.js';
 
 /** A client, and what is ours to do with it. */
 export interface Connection {
@@ -50,7 +50,7 @@ async function loadIoredis(): Promise<{ Redis: RedisConstructor }> {
 }
 
 /** What a limiter's connection needs, each against one way to hang or to count twice. */
-function limiterOptions(timeoutMs: number): RedisConnectionOptions {
+function limiterOptions(timeoutMs: number): object {
   return {
     // an unanswered EVALSHA may have counted: never send it again after a reconnect
     autoResendUnfulfilledCommands: false,

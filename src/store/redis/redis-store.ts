@@ -10,6 +10,7 @@ import { Script } from './script.js';
 
 const CONSUME = new Script(consumeLua);
 const SILENT_MS = 10_000;
+const MOST_TROUBLES = 20;
 
 export interface RedisStoreOptions {
   readonly redis: RedisOption;
@@ -23,7 +24,7 @@ export class RedisStore implements Store {
   private readonly coalescer: Coalescer;
   private opening: Promise<void> | undefined;
   private isOpen = false;
-  private silentUntilMs = -Infinity;
+  private readonly silentUntilMs = new Map<string, number>();
 
   private constructor(
     private readonly connection: Connection,
@@ -81,11 +82,12 @@ export class RedisStore implements Store {
     return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', message, { cause: error });
   }
 
-  /** A line for the operator: not one for each request, and none where the connection has told it already. */
+  /** A line for the operator: one trouble is told once in a while, and none that the connection has told already. */
   private tell(message: string): void {
     const nowMs = performance.now();
-    if (this.connection.isLost || nowMs < this.silentUntilMs) return;
-    this.silentUntilMs = nowMs + SILENT_MS;
+    if (this.connection.isLost || nowMs < (this.silentUntilMs.get(message) ?? 0)) return;
+    if (this.silentUntilMs.size >= MOST_TROUBLES) this.silentUntilMs.clear();
+    this.silentUntilMs.set(message, nowMs + SILENT_MS);
     this.log.error(message);
   }
 }

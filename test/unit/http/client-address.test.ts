@@ -117,4 +117,13 @@ describe('canonicalAddress', () => {
       }),
     );
   });
+
+  it.each([
+    ['64:ff9b::1.2.3.4', '1.2.3.4'],
+    ['64:ff9b::102:305', '1.2.3.5'],
+    ['::ffff:0:1.2.3.4', '1.2.3.4'],
+    ['::1', '::1'],
+  ])('knows %s, which is not one of a network of clients, as %s', (text, address) => {
+    expect(canonicalAddress(text, 64)).toBe(address);
+  });
 });

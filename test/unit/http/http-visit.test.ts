@@ -18,7 +18,7 @@ describe('HttpVisit', () => {
     ],
     ['the socket where there is no request.ip', { socket: { remoteAddress: '2001:db8::1' } }, '2001:db8::'],
   ])('reads the address from %s', (_, request, address) => {
-    expect(HttpVisit.of(contextOf(request), 64).address).toBe(address);
+    expect(HttpVisit.of(contextOf(request), 64, () => undefined).address).toBe(address);
   });
 
   it.each([
@@ -28,7 +28,7 @@ describe('HttpVisit', () => {
     ['it is no text', { ip: 5 }],
     ['there is no request', undefined],
   ])('has no address where %s', (_, request) => {
-    expect(HttpVisit.of(contextOf(request), 64).address).toBeUndefined();
+    expect(HttpVisit.of(contextOf(request), 64, () => undefined).address).toBeUndefined();
   });
 
   it('hands over the request, and reads its address only when asked, once', () => {
@@ -39,7 +39,7 @@ describe('HttpVisit', () => {
         return '203.0.113.7';
       },
     };
-    const visit = HttpVisit.of(contextOf(request), 64);
+    const visit = HttpVisit.of(contextOf(request), 64, () => undefined);
     expect(visit.request).toBe(request);
     expect(asked).toBe(0);
     expect([visit.address, visit.address]).toEqual(['203.0.113.7', '203.0.113.7']);
@@ -47,7 +47,7 @@ describe('HttpVisit', () => {
   });
 
   it.each(['rpc', 'ws', 'graphql', 'rmq'])('knows nothing of a visit by %s', (type) => {
-    const visit = HttpVisit.of(contextOf({ ip: '203.0.113.7' }, type), 64);
+    const visit = HttpVisit.of(contextOf({ ip: '203.0.113.7' }, type), 64, () => undefined);
     expect(visit.request).toBeUndefined();
     expect(visit.address).toBeUndefined();
   });

@@ -25,7 +25,7 @@ describe('resolve', () => {
       { name: 'a', limit: 3, cost: 2, countDenied: true },
       { name: 'b', window: 1, key: 'all' },
     );
-    expect(now(rules)).toEqual([
+    expect(now(rules)).toMatchObject([
       {
         key: `${rules.rules[0]!.headOf(60_000)}203.0.113.7`,
         name: 'a',

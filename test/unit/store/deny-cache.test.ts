@@ -79,6 +79,16 @@ describe('DenyCache', () => {
     expect(asked()).toBe(3);
   });
 
+  it('does not outlive a window that it met in its last millisecond', async () => {
+    const { consume, advance } = subject();
+    const short = check('s', { limit: 1, windowMs: 500 });
+    await consume(short);
+    advance(500);
+    expect((await consume(short))[0]).toMatchObject({ allowed: false, resetAfterMs: 0 });
+    advance(1);
+    expect((await consume(short))[0]).toMatchObject({ allowed: true, used: 1 });
+  });
+
   it('remembers the count and not the answer: a raised limit holds at once, and so does a lower cost', async () => {
     const { consume } = subject();
     for (let i = 0; i < 4; i++) await consume(one);

@@ -2,14 +2,16 @@ import { Counters } from '../../../../src/store/memory/counters.js';
 
 const WINDOW_MS = 1_000;
 
-/** Counters, and how often one at its limit had to go. */
+/** Counters, and how often one had to go before its end. */
 function make(most: number): { counters: Counters; lost: () => number; put: typeof put } {
   let lost = 0;
   const counters = new Counters(most, () => lost++);
   const put = (key: string, nowMs: number, isFull = false, windowMs = WINDOW_MS): void => {
-    const counter = counters.get(key, nowMs) ?? counters.open(key, nowMs + windowMs);
+    const group = String(windowMs);
+    const counter = counters.get(key, nowMs) ?? counters.open(key, group, nowMs + windowMs);
     counter.used += 1;
-    counters.settle(counter, windowMs, isFull, nowMs);
+    if (isFull) counter.lane.markFull(counter);
+    counters.tidy(group, nowMs);
   };
   return { counters, lost: () => lost, put };
 }
@@ -47,7 +49,7 @@ describe('Counters', () => {
     expect(counters.size).toBe(3);
     expect(counters.get('first', 4)).toBeUndefined();
     expect(['long', 'second', 'third'].map((key) => counters.get(key, 4)?.used)).toEqual([1, 1, 1]);
-    expect(lost()).toBe(0);
+    expect(lost()).toBe(1);
   });
 
   it('lets one at its limit go only when all are', () => {
@@ -57,19 +59,27 @@ describe('Counters', () => {
     put('other', 2);
     expect(counters.get('blocked', 2)?.used).toBe(1);
     expect(counters.get('open', 2)).toBeUndefined();
-    expect(lost()).toBe(0);
+    expect(lost()).toBe(1);
     put('other', 3, true);
     put('third', 4, true);
     expect(counters.get('blocked', 4)).toBeUndefined();
     expect(counters.size).toBe(2);
-    expect(lost()).toBe(1);
+    expect(lost()).toBe(2);
+  });
+
+  it('takes the room from the rule that has the most counters', () => {
+    const { counters, put } = make(10);
+    put('victim', 0, true, 60_000);
+    for (let i = 0; i < 1_000; i++) put(`made-up-${i}`, i, true, 86_400_000);
+    expect(counters.size).toBe(10);
+    expect(counters.get('victim', 1_000)?.used).toBe(1);
   });
 
   it('does not call an ended counter lost', () => {
     const { counters, put, lost } = make(2);
     put('a', 0, true, 10);
     put('b', 0, true, 10);
-    for (let i = 0; i < 10; i++) put(`later-${i}`, 1_000 + i, i < 2);
+    for (let i = 0; i < 2; i++) put(`later-${i}`, 1_000 + i, true);
     expect(counters.size).toBe(2);
     expect(lost()).toBe(0);
   });

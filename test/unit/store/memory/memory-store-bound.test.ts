@@ -22,7 +22,7 @@ describe('the bound of the memory store', () => {
     }
     expect(largest).toBe(1_000);
     expect(store.consume([victim])[0]!.allowed).toBe(false);
-    expect(warnings).toEqual([]);
+    expect(warnings).toHaveLength(1);
   });
 
   it('is not met where ended counters make room', () => {
@@ -34,12 +34,23 @@ describe('the bound of the memory store', () => {
     expect(store.size).toBeLessThanOrEqual(102);
   });
 
-  it('is told to the operator once, when all counters are at their limit', () => {
+  it.each([
+    ['a cost that what is left does not cover', { limit: 10, cost: 3 }],
+    ['visits that count when denied', { limit: 9, cost: 3, countDenied: true }],
+  ])('does not free a caller who is blocked by %s', (_, parts) => {
+    const { store } = make(10);
+    const blocked = check('blocked', parts);
+    for (let i = 0; i < 4; i++) store.consume([blocked]);
+    for (let i = 0; i < 50; i++) store.consume([check(`junk-${i}`, { limit: 5 })]);
+    expect(store.consume([blocked])[0]!.allowed).toBe(false);
+  });
+
+  it('is told to the operator once, when counters have to go', () => {
     const { store, warnings } = make(10);
     for (let i = 0; i < 10; i++) store.consume([check(`k-${i}`)]);
     expect(warnings).toEqual([]);
     for (let i = 10; i < 50; i++) store.consume([check(`k-${i}`)]);
-    expect(warnings).toEqual([expect.stringContaining('All 10 counters in memory are at their limit')]);
+    expect(warnings).toEqual([expect.stringContaining('There are more than 10 counters in memory')]);
     expect(warnings[0]).toContain('maxCounters');
     expect(store.size).toBe(10);
   });
