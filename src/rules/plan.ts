@@ -25,6 +25,8 @@ interface Skip {
 /** The rules of one handler, in the order they are asked and shown: module, controller, handler, each as written. */
 export interface Plan {
   readonly rules: readonly PlannedRule[];
+  /** Whether no rule has a function: nothing of the plan waits or fails by the application's code. */
+  readonly isPlain: boolean;
 }
 
 /**
@@ -41,7 +43,7 @@ export function planOf(levels: readonly Level[], owner: Owner, defaults: RuleDef
   if (declared.length === 0) return undefined;
   const rules = declared.map((rule) => planRule(rule, owner, defaults));
   refuseSharedCounters(rules);
-  return { rules: withDistinctNames(rules) };
+  return { rules: withDistinctNames(rules), isPlain: rules.every((rule) => rule.isPlain) };
 }
 
 function merged(farther: readonly DeclaredRule[], level: readonly DeclaredRule[]): DeclaredRule[] {

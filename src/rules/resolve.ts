@@ -27,15 +27,14 @@ export function resolve(
   visit: Visit,
   context: ExecutionContext,
 ): MaybePromise<Check[] | MissingKey> {
+  if (plan.isPlain) return gather(plan.rules.map((rule) => plainCheck(rule, visit, context)));
   return all<Resolved[], Check[] | MissingKey>(
-    plan.rules.map((rule) =>
-      rule.isPlain ? plainCheck(rule, visit, context) : attempt(() => resolveRule(rule, visit, context)),
-    ),
+    plan.rules.map((rule) => attempt(() => resolveRule(rule, visit, context))),
     gather,
   );
 }
 
-/** A rule without functions: nothing to wait for, and nothing that can fail. */
+/** A rule without functions: there is nothing to wait for. */
 function plainCheck(rule: PlannedRule, visit: Visit, context: ExecutionContext): Resolved {
   const text = (rule.key.read(visit, context) as string | undefined) ?? textWithoutKey(rule, visit);
   return typeof text === 'string'

@@ -9,32 +9,18 @@ import {
 } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FreqLimit, FreqLimitGuard, FreqLimitModule, isFreqLimitExceeded } from '../../src/index.js';
-import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
+import { PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { limitHeaders } from '../support/http.js';
-import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { keysOf, redisUrl } from '../support/redis.js';
 
-// The cases of CASES.md on headers and waits. Numbers in names are theirs.
+// Failures that users of other limiters met: headers and waits.
 
-let client: Redis;
-let namespace: string;
+const suite = redisSuite();
 
-beforeAll(() => {
-  client = plainClient();
-});
-beforeEach(() => {
-  namespace = uniqueNamespace();
-});
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await closeApps();
-  expect(await sweep(client, namespace)).toEqual([]);
-});
-afterAll(() => client.quit());
-
-const inRedis = () => ({ redis: redisUrl(), namespace, timeoutMs: 5_000 });
+const inRedis = () => ({ redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 });
 
 @Controller()
 class Waits {
@@ -63,7 +49,7 @@ async function denial(url: string) {
   return [answer.status, answer.headers.get('retry-after'), retryAfter];
 }
 
-describe.each(PLATFORMS)('case 55, the wait told on %s', (platform) => {
+describe.each(PLATFORMS)('the wait told on %s', (platform) => {
   it('is the time left in memory, rounded up, never above the window nor below 1', async () => {
     let nowMs = 5_000;
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
@@ -84,12 +70,12 @@ describe.each(PLATFORMS)('case 55, the wait told on %s', (platform) => {
     const limits = { ...inRedis(), denyCache: false };
     const { url } = await startApp(platform, { controllers: [Waits], limits });
     await fetch(`${url}/ten`);
-    const [key] = await keysOf(client, namespace);
+    const [key] = await keysOf(suite.client, suite.namespace);
     for (const ms of [7_600, 2_900]) {
-      await client.pexpire(key!, ms);
-      const before = await client.pttl(key!);
+      await suite.client.pexpire(key!, ms);
+      const before = await suite.client.pttl(key!);
       const [status, header, seconds] = await denial(`${url}/ten`);
-      const after = await client.pttl(key!);
+      const after = await suite.client.pttl(key!);
       expect([status, header]).toEqual([429, String(seconds)]);
       expect(seconds).toBeLessThanOrEqual(Math.ceil((before + 1) / 1_000));
       expect(seconds).toBeGreaterThanOrEqual(Math.max(1, Math.ceil((after + 1) / 1_000)));
@@ -131,7 +117,7 @@ describe.each(PLATFORMS)('case 55, the wait told on %s', (platform) => {
   });
 });
 
-describe.each(PLATFORMS)('case 54, a reply sent by an earlier guard on %s', (platform) => {
+describe.each(PLATFORMS)('a reply sent by an earlier guard on %s', (platform) => {
   it('is left as it is, whether the visit passes or not', async () => {
     const failures: unknown[] = [];
     @Injectable()

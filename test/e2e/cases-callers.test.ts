@@ -13,36 +13,22 @@ import { jest } from '@jest/globals';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
-import type { Redis } from 'ioredis';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request, type RequestListener, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FreqLimit, FreqLimitModule } from '../../src/index.js';
-import { closeApps, type Platform, PLATFORMS, startApp, statuses } from '../support/app.js';
+import { type Platform, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
-import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { keysOf, redisUrl } from '../support/redis.js';
 
-// The cases of CASES.md on who is counted. Numbers in names are theirs.
+// Failures that users of other limiters met: who is counted.
 
-let client: Redis;
-let namespace: string;
+const suite = redisSuite();
 
-beforeAll(() => {
-  client = plainClient();
-});
-beforeEach(() => {
-  namespace = uniqueNamespace();
-});
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await closeApps();
-  expect(await sweep(client, namespace)).toEqual([]);
-});
-afterAll(() => client.quit());
-
-const inRedis = () => ({ redis: redisUrl(), namespace, timeoutMs: 5_000 });
+const inRedis = () => ({ redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 });
 
 @Controller()
 class Callers {
@@ -79,7 +65,7 @@ async function behindOneProxy(platform: Platform, controller: Type) {
   return { url: (await app.getUrl()).replace('[::1]', '127.0.0.1'), close: () => app.close() };
 }
 
-describe.each(PLATFORMS)('case 37, a caller on a unix socket, %s', (platform) => {
+describe.each(PLATFORMS)('a caller on a unix socket, %s', (platform) => {
   it('is counted, and no key says undefined', async () => {
     const { app, url } = await startApp(platform, { controllers: [Callers], limits: inRedis() });
     const dir = await mkdtemp(join(tmpdir(), 'freq-limit-'));
@@ -99,7 +85,7 @@ describe.each(PLATFORMS)('case 37, a caller on a unix socket, %s', (platform) =>
     };
     expect([await ask(), await ask(), await ask(), await ask()]).toEqual([200, 200, 200, 429]);
     expect(await statuses(4, () => fetch(`${url}/ip`))).toEqual([200, 200, 200, 429]);
-    const keys = await keysOf(client, namespace);
+    const keys = await keysOf(suite.client, suite.namespace);
     expect(keys).toHaveLength(2);
     expect(keys.join()).not.toMatch(/undefined|null/);
     local.close();
@@ -108,7 +94,7 @@ describe.each(PLATFORMS)('case 37, a caller on a unix socket, %s', (platform) =>
   });
 });
 
-describe.each(PLATFORMS)('case 38, a forwarded address on %s', (platform) => {
+describe.each(PLATFORMS)('a forwarded address on %s', (platform) => {
   it('is the caller’s own text where nothing is trusted, and changes nothing', async () => {
     const { url } = await startApp(platform, { controllers: [Callers], limits: inRedis() });
     let n = 0;
@@ -122,7 +108,7 @@ describe.each(PLATFORMS)('case 38, a forwarded address on %s', (platform) => {
     const codes = await statuses(4, () => fetch(`${url}/ip`, from(`6.6.6.${n++}, 198.51.100.9`)));
     expect(codes).toEqual([200, 200, 200, 429]);
     expect((await fetch(`${url}/ip`, from('198.51.100.9, 198.51.100.10'))).status).toBe(200);
-    expect((await keysOf(client, namespace)).map((key) => key.split(':').at(-1)).sort()).toEqual([
+    expect((await keysOf(suite.client, suite.namespace)).map((key) => key.split(':').at(-1)).sort()).toEqual([
       '198.51.100.10',
       '198.51.100.9',
     ]);
@@ -136,17 +122,17 @@ describe.each(PLATFORMS)('case 38, a forwarded address on %s', (platform) => {
   });
 });
 
-describe.each(PLATFORMS)('case 39, spellings of one value on %s', (platform) => {
+describe.each(PLATFORMS)('spellings of one value on %s', (platform) => {
   it('are counters of their own, a number and its text apart', async () => {
     const { url } = await startApp(platform, { controllers: [Callers], limits: inRedis() });
     for (const phone of ['Victim@Example.org', ' victim@example.org ', '\tvictim@example.org\n', 138, '138'])
       expect((await post(`${url}/phone`, { phone })).status).toBe(201);
-    expect(await keysOf(client, namespace)).toHaveLength(4);
+    expect(await keysOf(suite.client, suite.namespace)).toHaveLength(4);
     expect((await post(`${url}/phone`, { phone: 138 })).status).toBe(429);
   });
 });
 
-describe.each(PLATFORMS)('case 40, requests without the key on %s', (platform) => {
+describe.each(PLATFORMS)('requests without the key on %s', (platform) => {
   it('are counted for each address apart', async () => {
     const { url, close } = await behindOneProxy(platform, Callers);
     const lacking = (address: string) => (): Promise<Response> =>
@@ -170,7 +156,7 @@ describe.each(PLATFORMS)('case 40, requests without the key on %s', (platform) =
   });
 });
 
-describe.each(PLATFORMS)('case 41, a user known only behind the global guard on %s', (platform) => {
+describe.each(PLATFORMS)('a user known only behind the global guard on %s', (platform) => {
   it('is counted by address', async () => {
     @Injectable()
     class AuthGuard implements CanActivate {
@@ -195,7 +181,7 @@ describe.each(PLATFORMS)('case 41, a user known only behind the global guard on 
   });
 });
 
-describe.each(PLATFORMS)('what an answer and a log line tell (of the cases in short), %s', (platform) => {
+describe.each(PLATFORMS)('what an answer and a log line tell, %s', (platform) => {
   it('is nobody’s phone number, and no line that a caller wrote', async () => {
     const phone = '13800000000\r\nERROR forged: yes';
     const lines: string[] = [];
@@ -231,11 +217,11 @@ describe.each(PLATFORMS)('what an answer and a log line tell (of the cases in sh
     };
     expect([await send({ phone }), await send({ phone }), await send({ phone })]).toEqual([201, 201, 429]);
     expect(await send({ phone, odd: true })).toBe(500);
-    const [key] = await keysOf(client, namespace);
-    await client.del(key!);
-    await client.lpush(key!, 'x');
+    const [key] = await keysOf(suite.client, suite.namespace);
+    await suite.client.del(key!);
+    await suite.client.lpush(key!, 'x');
     expect(await send({ phone })).toBe(503);
-    await client.del(key!);
+    await suite.client.del(key!);
     expect(lines.length).toBeGreaterThanOrEqual(2);
     expect(told.join('\n')).not.toMatch(/13800000000|forged/);
     expect(lines.join('\n')).not.toMatch(/13800000000|^ERROR forged/m);

@@ -12,7 +12,7 @@ import {
 import { closeApps, startApp } from '../support/app.js';
 import { plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
 
-// The cases of CASES.md on clocks. Numbers in names are theirs.
+// Failures that users of other limiters met: clocks.
 
 const KINDS = ['memory', 'redis'] as const;
 
@@ -33,7 +33,7 @@ afterEach(async () => {
 const limitsOf = (kind: (typeof KINDS)[number]): FreqLimitOptions =>
   kind === 'redis' ? { redis: redisUrl(), namespace, timeoutMs: 5_000 } : {};
 
-describe.each(KINDS)('case 8, a process’s time of day on %s', (kind) => {
+describe.each(KINDS)('a process’s time of day on %s', (kind) => {
   let offsetMs: number;
 
   beforeEach(() => {
@@ -57,7 +57,7 @@ describe.each(KINDS)('case 8, a process’s time of day on %s', (kind) => {
   });
 });
 
-describe('case 8, two processes an hour apart', () => {
+describe('two processes an hour apart', () => {
   it('admit together exactly the limit, and tell the same wait', async () => {
     const now = Date.now.bind(Date);
     let offsetMs = 0;
@@ -85,7 +85,7 @@ describe('case 8, two processes an hour apart', () => {
   });
 });
 
-describe('case 34, a test that moves the clock', () => {
+describe('a test that moves the clock', () => {
   it('has the answers of the service without moving it, and a new window when it does', async () => {
     const module = await Test.createTestingModule({ imports: [FreqLimitModule.forRoot()] }).compile();
     await module.init();

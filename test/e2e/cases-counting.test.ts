@@ -10,31 +10,19 @@ import {
 } from '../../src/index.js';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post, remaining } from '../support/http.js';
-import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { keysOf, plainClient, redisUrl } from '../support/redis.js';
 
-// The cases of CASES.md on the batch and its arithmetic. Numbers in names are theirs.
+// Failures that users of other limiters met: the batch and its arithmetic.
 
 const KINDS = ['memory', 'redis'] as const;
 const EVERYWHERE = PLATFORMS.flatMap((platform) => KINDS.map((kind) => [platform, kind] as const));
 
-let client: Redis;
-let namespace: string;
-
-beforeAll(() => {
-  client = plainClient();
-});
-beforeEach(() => {
-  namespace = uniqueNamespace();
-});
-afterEach(async () => {
-  await closeApps();
-  expect(await sweep(client, namespace)).toEqual([]);
-});
-afterAll(() => client.quit());
+const suite = redisSuite();
 
 // a burst on a busy machine is not what is tried here, so the time limit is generous
 const limitsOf = (kind: (typeof KINDS)[number]): FreqLimitOptions =>
-  kind === 'redis' ? { redis: redisUrl(), namespace, timeoutMs: 20_000 } : {};
+  kind === 'redis' ? { redis: redisUrl(), namespace: suite.namespace, timeoutMs: 20_000 } : {};
 
 async function startService(limits: FreqLimitOptions) {
   const module = await Test.createTestingModule({ imports: [FreqLimitModule.forRoot(limits)] }).compile();
@@ -42,7 +30,7 @@ async function startService(limits: FreqLimitOptions) {
   return { service: module.get(FreqLimitService), close: () => module.close() };
 }
 
-describe.each(PLATFORMS)('case 2, a counter below zero on %s', (platform) => {
+describe.each(PLATFORMS)('a counter below zero on %s', (platform) => {
   it('grants nothing beyond the limit', async () => {
     @Controller()
     class Three {
@@ -54,8 +42,8 @@ describe.each(PLATFORMS)('case 2, a counter below zero on %s', (platform) => {
     }
     const { url } = await startApp(platform, { controllers: [Three], limits: limitsOf('redis') });
     await fetch(url);
-    const [key] = await keysOf(client, namespace);
-    await client.set(key!, -5, 'PX', 30_000);
+    const [key] = await keysOf(suite.client, suite.namespace);
+    await suite.client.set(key!, -5, 'PX', 30_000);
     const seen = [];
     for (let i = 0; i < 5; i++) {
       const answer = await fetch(url);
@@ -75,7 +63,7 @@ describe.each<[(typeof KINDS)[number], number]>([
   ['memory', 20_000],
   // calls of one turn travel each on its own until they are coalesced
   ['redis', 2_000],
-])('case 11, a burst in one turn on %s', (kind, visits) => {
+])('a burst in one turn on %s', (kind, visits) => {
   it('passes exactly the limit of each key', async () => {
     const { service, close } = await startService(limitsOf(kind));
     const verdicts = await Promise.all(
@@ -102,7 +90,7 @@ describe.each<[(typeof KINDS)[number], number]>([
   });
 });
 
-describe('case 12, four processes at once', () => {
+describe('four processes at once', () => {
   it('admit five of a thousand visits, and charge no neighbour for the others', async () => {
     const four = await Promise.all([1, 2, 3, 4].map(() => startService(limitsOf('redis'))));
     const checks = [5, 1_000, 900, 800, 700].map((limit, i) => ({
@@ -120,7 +108,7 @@ describe('case 12, four processes at once', () => {
   });
 });
 
-describe.each(EVERYWHERE)('case 14, a refused minute and its day on %s and %s', (platform, kind) => {
+describe.each(EVERYWHERE)('a refused minute and its day on %s and %s', (platform, kind) => {
   it.each([
     [false, 1],
     [true, 6],
@@ -141,21 +129,21 @@ describe.each(EVERYWHERE)('case 14, a refused minute and its day on %s and %s', 
   });
 });
 
-describe.each(KINDS)('case 16, a visit of no cost on %s', (kind) => {
+describe.each(KINDS)('a visit of no cost on %s', (kind) => {
   it('looks, and makes no counter', async () => {
     const { service, close } = await startService(limitsOf(kind));
     const look = (cost: number): Promise<Verdict> =>
       service.consume({ key: 'x', window: '1m', limit: 1, cost });
     for (const cost of [0, 0])
       expect((await look(cost)).tightest).toMatchObject({ allowed: true, used: 0, resetAfterMs: 0 });
-    expect(await keysOf(client, namespace)).toEqual([]);
+    expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
     await look(1);
     expect((await look(0)).tightest).toMatchObject({ allowed: true, used: 1, remaining: 0 });
     await close();
   });
 });
 
-describe('case 18, a reset', () => {
+describe('a reset', () => {
   it('lets the caller in on every process, through clients with a prefix too', async () => {
     @Controller()
     class Login {
@@ -165,7 +153,7 @@ describe('case 18, a reset', () => {
         return 'ok';
       }
     }
-    const clients = [1, 2].map(() => new Redis(redisUrl(), { keyPrefix: `${namespace}:` }));
+    const clients = [1, 2].map(() => new Redis(redisUrl(), { keyPrefix: `${suite.namespace}:` }));
     const [one, two] = await Promise.all(
       clients.map((redis) => startApp('express', { controllers: [Login], limits: { redis } })),
     );
@@ -183,26 +171,26 @@ describe('case 18, a reset', () => {
   });
 });
 
-describe('case 19, a server that drops scripts', () => {
+describe('a server that drops scripts', () => {
   it('counts each visit once after 600 other scripts', async () => {
     const { service, close } = await startService(limitsOf('redis'));
     const check = { key: 'x', window: '1m', limit: 3 } as const;
     await service.consume(check);
-    await Promise.all(Array.from({ length: 600 }, (_, i) => client.eval(`return ${i}`, 0)));
+    await Promise.all(Array.from({ length: 600 }, (_, i) => suite.client.eval(`return ${i}`, 0)));
     expect((await service.consume(check)).tightest!.used).toBe(2);
-    await client.script('FLUSH');
+    await suite.client.script('FLUSH');
     expect((await service.consume(check)).tightest!.used).toBe(3);
     expect((await service.consume(check)).allowed).toBe(false);
     await close();
   });
 });
 
-describe('two modules on one client (of the cases in short)', () => {
+describe('two modules on one client', () => {
   it('use neither each other’s options nor counters', async () => {
     const redis = plainClient();
     const [plain, counting] = await Promise.all([
-      startService({ redis, namespace: `${namespace}:a` }),
-      startService({ redis, namespace: `${namespace}:b`, countDenied: true }),
+      startService({ redis, namespace: `${suite.namespace}:a` }),
+      startService({ redis, namespace: `${suite.namespace}:b`, countDenied: true }),
     ]);
     const check = { key: 'x', window: '1m', limit: 1 } as const;
     for (const allowed of [true, false, false]) {

@@ -1,35 +1,21 @@
 import { Controller, Get, type Type } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FreqLimit, type FreqLimitOptions, FreqLimitService, type Window } from '../../src/index.js';
-import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
+import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders, remaining } from '../support/http.js';
-import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { keysOf, redisUrl } from '../support/redis.js';
 
-// The cases of CASES.md on time in the store. Numbers in names are theirs.
+// Failures that users of other limiters met: time in the store.
 
 const KINDS = ['memory', 'redis'] as const;
 const EVERYWHERE = PLATFORMS.flatMap((platform) => KINDS.map((kind) => [platform, kind] as const));
 
-let client: Redis;
-let namespace: string;
-
-beforeAll(() => {
-  client = plainClient();
-});
-beforeEach(() => {
-  namespace = uniqueNamespace();
-});
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await closeApps();
-  expect(await sweep(client, namespace)).toEqual([]);
-});
-afterAll(() => client.quit());
+const suite = redisSuite();
 
 const limitsOf = (kind: (typeof KINDS)[number]): FreqLimitOptions =>
-  kind === 'redis' ? { redis: redisUrl(), namespace, timeoutMs: 5_000 } : {};
+  kind === 'redis' ? { redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 } : {};
 
 /** A controller whose one handler has this limit. */
 function limited(window: Window, limit: number, parts: object = {}): Type {
@@ -51,17 +37,17 @@ function handClock(): (ms: number) => void {
   return (ms) => (nowMs += ms);
 }
 
-describe('case 1, a counter somebody left without an end', () => {
+describe('a counter somebody left without an end', () => {
   it.each([true, false])('lets its owner in again after a window, countDenied %s', async (countDenied) => {
     const { url } = await startApp('express', {
       controllers: [limited('1s', 3, { countDenied })],
       limits: limitsOf('redis'),
     });
     await fetch(url);
-    const [key] = await keysOf(client, namespace);
-    await client.set(key!, 999);
+    const [key] = await keysOf(suite.client, suite.namespace);
+    await suite.client.set(key!, 999);
     expect(await statuses(1, () => fetch(url))).toEqual([429]);
-    const left = await client.pttl(key!);
+    const left = await suite.client.pttl(key!);
     expect(left === -2 || (left >= 0 && left <= 1_000)).toBe(true);
     let answer = await fetch(url);
     while (answer.status === 429) {
@@ -72,7 +58,7 @@ describe('case 1, a counter somebody left without an end', () => {
   });
 });
 
-describe.each(KINDS)('case 3, steady visitors on %s', (kind) => {
+describe.each(KINDS)('steady visitors on %s', (kind) => {
   it.each([
     ['that pass', 1_000_000, false],
     ['that are denied', 1, false],
@@ -96,7 +82,7 @@ describe.each(KINDS)('case 3, steady visitors on %s', (kind) => {
   });
 });
 
-describe('case 4, milliseconds decide', () => {
+describe('milliseconds decide', () => {
   it.each(PLATFORMS)('to the last of them in memory on %s', async (platform) => {
     const advance = handClock();
     const { url } = await startApp(platform, { controllers: [limited('1500ms', 2)] });
@@ -120,12 +106,12 @@ describe('case 4, milliseconds decide', () => {
     });
     const startedMs = performance.now();
     expect(await statuses(2, () => fetch(url))).toEqual([200, 200]);
-    const [key] = await keysOf(client, namespace);
+    const [key] = await keysOf(suite.client, suite.namespace);
     for (;;) {
-      const most = await client.pttl(key!);
+      const most = await suite.client.pttl(key!);
       const answer = await fetch(url);
       if (answer.status === 200) break;
-      const least = await client.pttl(key!);
+      const least = await suite.client.pttl(key!);
       const wait = Number(answer.headers.get('retry-after'));
       expect(wait).toBeGreaterThanOrEqual(Math.max(1, Math.ceil((least + 1) / 1_000)));
       expect(wait).toBeLessThanOrEqual(Math.ceil((most + 1) / 1_000));
@@ -135,7 +121,7 @@ describe('case 4, milliseconds decide', () => {
   });
 });
 
-describe('case 5, seconds and milliseconds', () => {
+describe('seconds and milliseconds', () => {
   it.each<[Window, number]>([
     [60, 60_000],
     ['60s', 60_000],
@@ -147,8 +133,8 @@ describe('case 5, seconds and milliseconds', () => {
       limits: limitsOf('redis'),
     });
     await fetch(url);
-    const [key] = await keysOf(client, namespace);
-    const left = await client.pttl(key!);
+    const [key] = await keysOf(suite.client, suite.namespace);
+    const left = await suite.client.pttl(key!);
     expect(left).toBeGreaterThan(windowMs - 10_000);
     expect(left).toBeLessThanOrEqual(windowMs);
   });
@@ -169,7 +155,7 @@ describe('case 5, seconds and milliseconds', () => {
   });
 });
 
-describe('case 6, windows longer than a timer', () => {
+describe('windows longer than a timer', () => {
   it.each(PLATFORMS)('hold for a year in memory on %s', async (platform) => {
     const timers = jest.spyOn(globalThis, 'setTimeout');
     const advance = handClock();
@@ -188,7 +174,7 @@ describe('case 6, windows longer than a timer', () => {
   });
 });
 
-describe.each(EVERYWHERE)('case 10, a handler slower than its window on %s and %s', (platform, kind) => {
+describe.each(EVERYWHERE)('a handler slower than its window on %s and %s', (platform, kind) => {
   it('answers with the numbers of its admission', async () => {
     @Controller()
     class Slow {

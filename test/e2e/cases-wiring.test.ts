@@ -2,7 +2,6 @@ import { Controller, Get, Injectable, Logger, Module, type Type } from '@nestjs/
 import { jest } from '@jest/globals';
 import { ExternalContextCreator, LazyModuleLoader } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
-import type { Redis } from 'ioredis';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,32 +16,22 @@ import {
 import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
 import type { Store } from '../../src/store/store.js';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
-import { clientOf, keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { clientOf, keysOf, redisUrl } from '../support/redis.js';
 import { freePort, startServer } from '../support/server.js';
 
-// The cases of CASES.md on the process, on modules and on a Redis that refuses. Numbers in names are theirs.
+// Failures that users of other limiters met: the process, on modules and on a Redis that refuses.
 
-let client: Redis;
-let namespace: string;
+const suite = redisSuite();
 let lines: string[];
 
-beforeAll(() => {
-  client = plainClient();
-});
 beforeEach(() => {
-  namespace = uniqueNamespace();
   lines = [];
   for (const level of ['error', 'warn'] as const) {
     const note = (message: unknown): void => void lines.push(String(message));
     jest.spyOn(Logger.prototype, level).mockImplementation(note);
   }
 });
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await closeApps();
-  expect(await sweep(client, namespace)).toEqual([]);
-});
-afterAll(() => client.quit());
 
 @Controller()
 class Limited {
@@ -54,41 +43,46 @@ class Limited {
 }
 
 async function startService(redis?: RedisOption) {
-  const limits = redis === undefined ? {} : { redis, namespace };
+  const limits = redis === undefined ? {} : { redis, namespace: suite.namespace };
   const module = await Test.createTestingModule({ imports: [FreqLimitModule.forRoot(limits)] }).compile();
   await module.init();
   return module;
 }
 
-describe('case 20, a user without the right', () => {
+describe('a user without the right', () => {
   it.each([
     ['to EVALSHA', '~* +@all -evalsha'],
     ['to our keys', '~elsewhere:* +@all'],
   ])('%s: every request is refused, with one line that says which', async (_, rights) => {
-    const user = namespace.replace('-', '');
-    await client.acl('SETUSER', user, 'on', '>secret', 'resetkeys', ...rights.split(' '));
+    const user = suite.namespace.replace('-', '');
+    await suite.client.acl('SETUSER', user, 'on', '>secret', 'resetkeys', ...rights.split(' '));
     const url = new URL(redisUrl());
     url.username = user;
     url.password = 'secret';
     const app = await startApp('express', {
       controllers: [Limited],
-      limits: { redis: url.href, namespace, timeoutMs: 5_000 },
+      limits: { redis: url.href, namespace: suite.namespace, timeoutMs: 5_000 },
     });
     expect(await statuses(5, () => fetch(app.url))).toEqual([503, 503, 503, 503, 503]);
     expect(lines).toEqual([expect.stringMatching(/NOPERM .*(evalsha|key)/i)]);
-    expect(await keysOf(client, namespace)).toEqual([]);
+    expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
     await closeApps();
-    await client.acl('DELUSER', user);
+    await suite.client.acl('DELUSER', user);
   });
 });
 
-describe('case 30, a Redis that comes and goes', () => {
+describe('a Redis that comes and goes', () => {
   it('ends in no rejection that nobody awaits, and counts whenever it is there', async () => {
     // Jest fails a test on a rejection that nobody handles
     const port = await freePort();
     const { app, url } = await startApp('express', {
       controllers: [Limited],
-      limits: { redis: `redis://127.0.0.1:${port}`, namespace, timeoutMs: 5_000, denyCache: false },
+      limits: {
+        redis: `redis://127.0.0.1:${port}`,
+        namespace: suite.namespace,
+        timeoutMs: 5_000,
+        denyCache: false,
+      },
     });
     const connection = clientOf(app.get<object>(FREQ_LIMIT_STORE));
     for (let round = 0; round < 2; round++) {
@@ -104,12 +98,12 @@ describe('case 30, a Redis that comes and goes', () => {
   });
 });
 
-describe('case 33, applications opened and closed', () => {
+describe('applications opened and closed', () => {
   it('leave no connection behind', async () => {
     const { hostname, port } = new URL(redisUrl());
     const connections = async (): Promise<number> =>
-      String(await client.client('LIST')).split(`name=${namespace} `).length - 1;
-    const options = { host: hostname, port: Number(port), connectionName: namespace };
+      String(await suite.client.client('LIST')).split(`name=${suite.namespace} `).length - 1;
+    const options = { host: hostname, port: Number(port), connectionName: suite.namespace };
     const open = await startService(options);
     expect(await connections()).toBe(1);
     await open.close();
@@ -141,7 +135,7 @@ describe('case 33, applications opened and closed', () => {
   );
 });
 
-describe('case 36, an application closed twice', () => {
+describe('an application closed twice', () => {
   it('asks no more for a Redis that is away', async () => {
     const port = await freePort();
     const module = await startService(`redis://127.0.0.1:${port}`);
@@ -159,7 +153,7 @@ describe('case 36, an application closed twice', () => {
   });
 });
 
-describe('case 35, a module loaded later', () => {
+describe('a module loaded later', () => {
   it('has its handlers limited, by their own rules and the module’s', async () => {
     @Injectable()
     class Late {
@@ -189,7 +183,7 @@ describe('case 35, a module loaded later', () => {
 });
 
 describe.each(PLATFORMS)('on %s', (platform) => {
-  it('case 44, a skip of all asks the store for nothing', async () => {
+  it('a skip of all asks the store for nothing', async () => {
     @Controller()
     @FreqLimit({ window: '1m', limit: 1, name: 'class' })
     class Skipped {
@@ -207,7 +201,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect(consume).not.toHaveBeenCalled();
   });
 
-  it('case 45, a promise of no value counts by address, and an object is never a text', async () => {
+  it('a promise of no value counts by address, and an object is never a text', async () => {
     const byKey = (value: unknown): Type => {
       class Odd {
         get() {
@@ -221,13 +215,16 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       return Odd;
     };
     const controllers = [{ id: 1 }, Symbol('x'), undefined].map(byKey);
-    const { url } = await startApp(platform, { controllers, limits: { redis: redisUrl(), namespace } });
+    const { url } = await startApp(platform, {
+      controllers,
+      limits: { redis: redisUrl(), namespace: suite.namespace },
+    });
     for (const path of ['atobject', 'atsymbol', 'atundefined'])
       expect(await statuses(2, () => fetch(`${url}/${path}`))).toEqual([200, 429]);
-    for (const key of await keysOf(client, namespace)) expect(key).toMatch(/:!ip\|127\.0\.0\.1$/);
+    for (const key of await keysOf(suite.client, suite.namespace)) expect(key).toMatch(/:!ip\|127\.0\.0\.1$/);
   });
 
-  it('case 46, the service can be replaced in a test', async () => {
+  it('the service can be replaced in a test', async () => {
     const consume = jest.fn(() => Promise.resolve({ allowed: false }));
     const { app } = await serve(
       platform,

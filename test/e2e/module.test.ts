@@ -204,32 +204,39 @@ describe('the module', () => {
     await handed.quit();
   });
 
-  it('counts through a client with a prefix and text numbers, and leaves its commands alone', async () => {
-    const namespace = uniqueNamespace();
-    const client = new Redis(redisUrl(), { keyPrefix: `${namespace}:mine:`, stringNumbers: true });
-    await client.ping();
-    const before = Object.keys(client).sort();
-    const module = await compile(FreqLimitModule.forRoot({ redis: client }));
-    await module.init();
-    const limits = module.get(FreqLimitService);
-    const check = { key: 'x', window: '1m', limit: 2 } as const;
-    const seen = [];
-    for (let i = 0; i < 3; i++) seen.push((await limits.consume(check)).tightest);
-    expect(seen.map((result) => [result!.allowed, result!.used])).toEqual([
-      [true, 1],
-      [true, 2],
-      [false, 2],
-    ]);
-    await limits.reset(check);
-    expect((await limits.consume(check)).allowed).toBe(true);
-    const plain = plainClient();
-    expect(await keysOf(plain, namespace)).toEqual([
-      expect.stringMatching(new RegExp(`^${namespace}:mine:fl:service~`)),
-    ]);
-    expect(Object.keys(client).sort()).toEqual(before);
-    await module.close();
-    await Promise.all([client.quit(), plain.quit()]);
-  });
+  it.each([false, true])(
+    'counts through a client with options of its own (auto-pipelining %p), and leaves it alone',
+    async (enableAutoPipelining) => {
+      const namespace = uniqueNamespace();
+      const client = new Redis(redisUrl(), {
+        keyPrefix: `${namespace}:mine:`,
+        stringNumbers: true,
+        enableAutoPipelining,
+      });
+      await client.ping();
+      const before = Object.keys(client).sort();
+      const module = await compile(FreqLimitModule.forRoot({ redis: client }));
+      await module.init();
+      const limits = module.get(FreqLimitService);
+      const check = { key: 'x', window: '1m', limit: 2 } as const;
+      const seen = [];
+      for (let i = 0; i < 3; i++) seen.push((await limits.consume(check)).tightest);
+      expect(seen.map((result) => [result!.allowed, result!.used])).toEqual([
+        [true, 1],
+        [true, 2],
+        [false, 2],
+      ]);
+      await limits.reset(check);
+      expect((await limits.consume(check)).allowed).toBe(true);
+      const plain = plainClient();
+      expect(await keysOf(plain, namespace)).toEqual([
+        expect.stringMatching(new RegExp(`^${namespace}:mine:fl:service~`)),
+      ]);
+      expect(Object.keys(client).sort()).toEqual(before);
+      await module.close();
+      await Promise.all([client.quit(), plain.quit()]);
+    },
+  );
 
   it('starts with Redis away, tells the log once, and counts when Redis comes', async () => {
     const { startServer, freePort } = await import('../support/server.js');

@@ -42,7 +42,8 @@ export class Coalescer {
     return this.batch;
   }
 
-  private flush(): void {
+  /** Sends what has gathered. */
+  flush(): void {
     const last = this.batch;
     this.batch = undefined;
     for (const batch of this.full.splice(0)) this.send(batch);

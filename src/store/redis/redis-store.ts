@@ -62,6 +62,7 @@ export class RedisStore implements Store {
   }
 
   close(): Promise<void> {
+    this.coalescer.flush();
     return this.connection.close();
   }
 
