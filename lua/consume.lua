@@ -31,81 +31,75 @@
 -- each of its checks was. Only when a counter goes over its lowest limit are the requests gone through one by one.
 
 local call, pcall = redis.call, redis.pcall
-local format = string.format
+local type, tonumber = type, tonumber
 
--- The time left of a live counter; one without an expiry, or with more than its window, gets its window.
-local function time_left(key, window)
-  local left = call('PTTL', key)
-  if left < 0 or left > window then
-    call('PEXPIRE', key, window)
-    return window
+-- From here on a client may read an integer inexactly: units are sent as a text.
+local LARGE = 4503599627370496
+
+-- The units used, without charging; 0 where there is no counter.
+local function look(key)
+  local value = pcall('GET', key)
+  if type(value) ~= 'string' then
+    return value or 0
   end
-  return left
+  local used = (value == '0' or #value < 20 and value:find('^-?[1-9]%d*$')) and tonumber(value)
+  return used or { err = 'ERR value is not an integer or out of range' }
 end
 
--- Adds the cost and answers the units used and the time left. The first visit opens the window.
-local function charge(key, window, cost)
-  local used = pcall('INCRBY', key, cost)
-  if type(used) == 'table' then
-    return used.err
-  end
-  if used > cost then
-    return used, time_left(key, window)
-  end
-  if used == cost then
+-- Opens the window of a counter that this visit is the first of. What it held, if anything, was less than nothing.
+local function open(key, window, used, cost)
+  if used == tonumber(cost) then
     call('PEXPIRE', key, window)
   else
     call('SET', key, cost, 'PX', window)
   end
-  return cost, window
 end
 
--- Answers the units used and the time left without charging.
-local function look(key, window)
-  local value = pcall('GET', key)
-  if value == false then
-    return 0, 0
-  end
-  if type(value) == 'table' then
-    return value.err
-  end
-  local used = (value == '0' or #value < 20 and value:find('^-?[1-9]%d*$')) and tonumber(value)
-  if not used then
-    return 'ERR value is not an integer or out of range'
-  end
-  local left = time_left(key, window)
-  if used <= 0 then
-    return 0, 0
-  end
-  return used, left
-end
-
--- Units as the reply carries them: from 2^52 on as a text, since a client may read a larger integer inexactly.
-local function exact(used)
-  return used < 4503599627370496 and used or format('%.0f', used)
-end
-
-local used, left, costs, errors = {}, {}, {}, {}
-local all_pass = true
 local reply = { 0 }
+local errors = {}
+local all_pass = true
 local k = 0
 
 for at = 2, #ARGV, 4 do
-  local window, limit, cost = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
-  local touch = cost > 0 and charge or look
+  -- Redis takes texts as they are, and would have to write numbers out
+  local window_text, cost_text = ARGV[at], ARGV[at + 2]
+  local window, limit, cost = tonumber(window_text), tonumber(ARGV[at + 1]), tonumber(cost_text)
   for _ = 1, tonumber(ARGV[at + 3]) do
     k = k + 1
-    local now, time = touch(KEYS[k], window, cost)
-    if not time then
-      errors[k] = now
-      all_pass = false
+    local key = KEYS[k]
+    local used, left
+    if cost == 1 then
+      used = pcall('INCR', key)
+    elseif cost > 0 then
+      used = pcall('INCRBY', key, cost_text)
     else
-      if limit >= 0 and now > limit then
-        all_pass = false
-      end
-      used[k], left[k], costs[k] = now, time, cost
-      reply[2 * k], reply[2 * k + 1] = exact(now), time
+      used = look(key)
     end
+    if type(used) == 'table' then
+      errors[k] = used.err
+      all_pass = false
+      used, left = 0, 0
+    elseif cost > 0 and used <= cost then
+      open(key, window_text, used, cost_text)
+      used, left = cost, window
+    else
+      -- a counter that never ends, or would outlive its window, gets its window
+      left = call('PTTL', key)
+      if left == -2 then
+        left = 0
+      elseif left < 0 or left > window then
+        call('PEXPIRE', key, window_text)
+        left = window
+      end
+      if used <= 0 then
+        used, left = 0, 0
+      end
+    end
+    if used > limit and limit >= 0 then
+      all_pass = false
+    end
+    reply[2 * k] = used < LARGE and used or string.format('%.0f', used)
+    reply[2 * k + 1] = left
   end
 end
 
@@ -115,11 +109,15 @@ end
 
 -- Some request does not pass. Take every counter back to where it was, in mind only, and go through the requests.
 
-local kept = {}
-for i = 1, k do
-  if not errors[i] then
-    used[i] = used[i] - costs[i]
-    kept[i] = 0
+local used, left, costs, kept = {}, {}, {}, {}
+k = 0
+for at = 4, #ARGV, 4 do
+  for _ = 1, tonumber(ARGV[at + 1]) do
+    k = k + 1
+    costs[k] = tonumber(ARGV[at])
+    used[k] = tonumber(reply[2 * k]) - costs[k]
+    left[k] = reply[2 * k + 1]
+    kept[k] = 0
   end
 end
 
@@ -163,7 +161,7 @@ for request in ARGV[1]:gmatch('[^|]+') do
   end
   for _, check in ipairs(checks) do
     local time = not err and check.used > 0 and left[check.k] or 0
-    reply[#reply + 1] = err or exact(check.used)
+    reply[#reply + 1] = err or check.used < LARGE and check.used or string.format('%.0f', check.used)
     reply[#reply + 1] = check.denies and -time - 1 or time
   end
 end

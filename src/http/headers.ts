@@ -1,4 +1,3 @@
-import type { CheckResult } from '../core/check.js';
 import type { Verdict } from '../core/verdict.js';
 
 /**
@@ -28,7 +27,8 @@ const FORMATS: Record<HeadersOption, readonly Format[]> = {
 
 /** The headers of a verdict. Rules without a limit have none, and an answer that no store gave has none. */
 export function headersFor(verdict: Verdict, option: HeadersOption): Header[] {
-  const headers = FORMATS[option].flatMap((format) => format(verdict));
+  const headers: Header[] = [];
+  for (const format of FORMATS[option]) headers.push(...format(verdict));
   if (option !== 'none' && !verdict.allowed)
     headers.push(['Retry-After', String(retryAfterSeconds(verdict))]);
   return headers;
@@ -40,33 +40,31 @@ export function retryAfterSeconds(verdict: Verdict): number {
 }
 
 function draft11({ results }: Verdict): readonly Header[] {
-  const limited = results.filter(hasLimit);
-  if (limited.length === 0) return [];
-  const policies = limited.map(
-    ({ name, limit, windowMs }) => `"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}`,
-  );
-  const limits = limited.map(({ name, remaining, resetAfterMs }) => {
+  let policies = '';
+  let limits = '';
+  for (const { name, limit, windowMs, remaining, resetAfterMs } of results) {
+    if (limit === Infinity) continue;
+    const separator = policies === '' ? '' : ', ';
+    policies += `${separator}"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}`;
+    limits += `${separator}"${name}";r=${integer(remaining)}`;
     // where no window is open there is no time to tell, and `t` may be left out
-    const reset = resetAfterMs > 0 ? `;t=${integer(seconds(resetAfterMs))}` : '';
-    return `"${name}";r=${integer(remaining)}${reset}`;
-  });
-  return [
-    ['RateLimit-Policy', policies.join(', ')],
-    ['RateLimit', limits.join(', ')],
-  ];
+    if (resetAfterMs > 0) limits += `;t=${integer(seconds(resetAfterMs))}`;
+  }
+  return policies === ''
+    ? []
+    : [
+        ['RateLimit-Policy', policies],
+        ['RateLimit', limits],
+      ];
 }
 
 function legacy({ tightest }: Verdict): readonly Header[] {
-  if (tightest === undefined || !hasLimit(tightest)) return [];
+  if (tightest === undefined || tightest.limit === Infinity) return [];
   return [
     ['X-RateLimit-Limit', String(tightest.limit)],
     ['X-RateLimit-Remaining', String(tightest.remaining)],
     ['X-RateLimit-Reset', String(seconds(tightest.resetAfterMs))],
   ];
-}
-
-function hasLimit({ limit }: CheckResult): boolean {
-  return limit !== Infinity;
 }
 
 function seconds(ms: number): number {
