@@ -11,6 +11,7 @@ export default defineConfig(
       'dist/**',
       'coverage/**',
       'compat/**',
+      'bench/node_modules/**',
       'docs/api/**',
       'test/pack/consumers/**',
       '**/*.generated.ts',

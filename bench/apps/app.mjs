@@ -1,0 +1,41 @@
+// One application in a process of its own: node app.mjs '{ kind, options, platform, redisPort }'.
+// Tells its parent its port, then answers what it is asked; ends when the parent lets go.
+import 'reflect-metadata';
+import { Session } from 'node:inspector/promises';
+import { NestFactory } from '@nestjs/core';
+
+const { kind, options, platform, redisPort } = JSON.parse(process.argv[2]);
+const { [kind]: moduleFor } = await import(`./${kind}.mjs`);
+const app = await NestFactory.create(moduleFor(options, redisPort), await adapter(platform), {
+  logger: ['error', 'warn'],
+});
+await app.listen(0, '127.0.0.1');
+
+const inspector = new Session();
+const ANSWERS = {
+  cpuUs() {
+    const { user, system } = process.cpuUsage();
+    return user + system;
+  },
+  async startProfile() {
+    inspector.connect();
+    await inspector.post('Profiler.enable');
+    await inspector.post('Profiler.start');
+  },
+  async stopProfile() {
+    return (await inspector.post('Profiler.stop')).profile;
+  },
+};
+
+process.on('message', async (question) => process.send({ answer: await ANSWERS[question]() }));
+process.on('disconnect', () => process.exit());
+process.send({ port: app.getHttpServer().address().port });
+
+async function adapter(name) {
+  if (name === 'express') {
+    const { ExpressAdapter } = await import('@nestjs/platform-express');
+    return new ExpressAdapter();
+  }
+  const { FastifyAdapter } = await import('@nestjs/platform-fastify');
+  return new FastifyAdapter();
+}

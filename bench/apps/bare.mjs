@@ -1,0 +1,3 @@
+import { controllerWith, moduleOf } from './decorate.mjs';
+
+export const bare = () => moduleOf({ controllers: [controllerWith()] });

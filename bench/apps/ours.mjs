@@ -1,0 +1,35 @@
+import { Redis as Redis5 } from 'ioredis5';
+import { FreqLimit, FreqLimitModule } from 'nestjs-freq-limit';
+import { controllerWith, moduleOf, ROOMY } from './decorate.mjs';
+
+const DENYING = { window: '1s', limit: 50 };
+
+/** What the module sets on a connection of its own, for a client that is handed in. */
+const LIKE_OWN = {
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  enableOfflineQueue: false,
+  commandTimeout: 250,
+};
+
+export function ours({ limits, store, ioredis, denied, key = '{ip}', coalesce }, redisPort) {
+  const rules = Array.from({ length: limits }, (_, i) =>
+    FreqLimit({ window: `${i + 1}h`, limit: ROOMY, key }),
+  );
+  if (denied) rules[rules.length - 1] = FreqLimit({ ...DENYING, key });
+  const redis = store === 'redis' ? connection(ioredis, redisPort) : undefined;
+  return moduleOf({
+    imports: [
+      FreqLimitModule.forRoot({
+        ...(redis && { redis }),
+        ...(coalesce === undefined ? {} : { coalesce }),
+        namespace: `bench-${process.pid}`,
+      }),
+    ],
+    controllers: [controllerWith(...rules)],
+  });
+}
+
+function connection(ioredis, port) {
+  return ioredis === 5 ? new Redis5({ port, ...LIKE_OWN }) : `redis://127.0.0.1:${port}`;
+}

@@ -1,0 +1,34 @@
+// What is compared: one application each. `base` is what the ratios are taken to.
+const ours = (limits, store, more) => ({ kind: 'ours', options: { limits, store, ...more } });
+const peer = (kind, limits, store) => ({ kind, options: { limits, store } });
+
+export const BARE = 'bare';
+
+export const VARIANTS = {
+  [BARE]: { kind: 'bare', quick: true },
+  // the same application once more: how far from 1.00 is chance
+  'bare again': { kind: 'bare', quick: true },
+  'constant 429': { kind: 'refusing' },
+  'ours no rule': ours(0, 'memory'),
+  'ours 1 memory': ours(1, 'memory'),
+  'ours 3 memory': ours(3, 'memory'),
+  'ours 5 memory': { ...ours(5, 'memory'), quick: true },
+  'ours 1 redis': { ...ours(1, 'redis'), quick: true },
+  'ours 3 redis': ours(3, 'redis'),
+  'ours 5 redis': { ...ours(5, 'redis'), quick: true },
+  'ours 5 redis 1000 clients': ours(5, 'redis', { key: '{headers.x-client}' }),
+  'ours 1 redis no coalescing': ours(1, 'redis', { coalesce: false }),
+  'ours 3 redis no coalescing': ours(3, 'redis', { coalesce: false }),
+  'ours 5 redis no coalescing': ours(5, 'redis', { coalesce: false }),
+  'ours 1 redis ioredis 5': ours(1, 'redis', { ioredis: 5 }),
+  'ours 3 redis ioredis 5': ours(3, 'redis', { ioredis: 5 }),
+  'ours 5 redis ioredis 5': ours(5, 'redis', { ioredis: 5 }),
+  'ours 5 memory 99 % denied': { ...ours(5, 'memory', { denied: true }), base: 'constant 429' },
+  'ours 5 redis 99 % denied': { ...ours(5, 'redis', { denied: true }), base: 'constant 429' },
+  'throttler 1 memory': peer('throttler', 1, 'memory'),
+  'throttler 5 memory': peer('throttler', 5, 'memory'),
+  'throttler + nest-lab 1 redis': peer('throttler', 1, 'redis'),
+  'throttler + nest-lab 5 redis': { ...peer('throttler', 5, 'redis'), quick: true },
+  'rate-limiter-flexible 1 redis': peer('flexible', 1, 'redis'),
+  'rate-limiter-flexible 5 redis': peer('flexible', 5, 'redis'),
+};

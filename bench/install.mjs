@@ -1,0 +1,30 @@
+// The benchmark's own packages, and in their midst a copy of the built library: so it finds the same @nestjs/common.
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+const wanted = here('package-lock.json');
+const installed = here('node_modules/.package-lock.json');
+if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(wanted).mtimeMs) {
+  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel', 'error'], {
+    cwd: here('.'),
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  });
+  if (status !== 0) process.exit(1);
+}
+
+const copy = here('node_modules/nestjs-freq-limit');
+const { dependencies } = JSON.parse(readFileSync(here('../package.json'), 'utf8'));
+rmSync(copy, { recursive: true, force: true });
+for (const part of ['package.json', 'dist/esm', 'dist/cjs']) {
+  cpSync(here(`../${part}`), `${copy}/${part}`, { recursive: true });
+}
+for (const name of Object.keys(dependencies)) {
+  cpSync(here(`../node_modules/${name}`), `${copy}/node_modules/${name}`, {
+    recursive: true,
+    dereference: true,
+  });
+}

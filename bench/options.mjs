@@ -1,0 +1,37 @@
+import { parseArgs } from 'node:util';
+
+const HELP = `npm run bench -- [options]
+  --parts     http,store,growth: what to run; the rest of results.json stays        (all)
+  --platform  express,fastify                                                      (both)
+  --rounds    turns of each variant; medians are taken over them                   (5)
+  --seconds   length of a turn under HTTP, whole seconds                           (1)
+  --only      texts, by commas: only HTTP variants whose names hold one of them
+  --quick     few variants, 2 rounds, small sizes: for trying; writes no results
+The environment says the same: BENCH_ROUNDS=9 BENCH_PLATFORM=fastify …`;
+
+const NAMES = ['parts', 'platform', 'rounds', 'seconds', 'only'];
+
+export function readOptions() {
+  const types = Object.fromEntries(NAMES.map((name) => [name, { type: 'string' }]));
+  const { values } = parseArgs({
+    options: { ...types, quick: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+  });
+  if (values.help) {
+    console.log(HELP);
+    process.exit();
+  }
+  const given = (name, otherwise) => values[name] ?? process.env[`BENCH_${name.toUpperCase()}`] ?? otherwise;
+  const quick = values.quick ?? process.env.BENCH_QUICK === '1';
+  return {
+    quick,
+    parts: list(given('parts', 'http,store,growth')),
+    platforms: list(given('platform', 'express,fastify')),
+    rounds: Number(given('rounds', quick ? '2' : '5')),
+    seconds: Number(given('seconds', '1')),
+    only: given('only', undefined) && list(given('only')),
+  };
+}
+
+function list(text) {
+  return text.split(',').map((part) => part.trim());
+}

@@ -1,0 +1,64 @@
+// npm run bench: everything, or the parts asked for; see --help.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { tool } from './load.mjs';
+import { readOptions } from './options.mjs';
+import { BenchRedis } from './redis.mjs';
+import { printGrowth, printHttp, printStore } from './report.mjs';
+
+const RESULTS = new URL('results.json', import.meta.url);
+const CHART = new URL('chart.svg', import.meta.url);
+
+const options = readOptions();
+const results = { ...before(), date: new Date().toISOString().slice(0, 10), versions: versions() };
+const redis = await BenchRedis.start();
+try {
+  results.versions.redis = await redis.version();
+  if (options.parts.includes('http')) await runHttp();
+  if (options.parts.includes('store')) {
+    const { benchStore } = await import('./store.mjs');
+    printStore((results.store = await benchStore(redis, options, say)));
+  }
+  if (options.parts.includes('growth')) {
+    const { benchGrowth } = await import('./growth.mjs');
+    printGrowth((results.growth = await benchGrowth(redis, options, say)));
+  }
+} finally {
+  await redis.stop();
+}
+if (!options.quick) {
+  writeFileSync(RESULTS, `${JSON.stringify(results, undefined, 2)}\n`);
+  const { chart } = await import('./chart.mjs');
+  if (results.http) writeFileSync(CHART, chart(results.http));
+}
+process.exit(); // clients of the limiters compared have no common way to be closed
+
+async function runHttp() {
+  const { benchHttp } = await import('./http.mjs');
+  results.http = { ...results.http };
+  for (const platform of options.platforms) {
+    const rows = await benchHttp(redis, { ...options, platform }, say);
+    printHttp(platform, rows);
+    // of a run of some variants, the others keep what they had
+    const measured = new Set(rows.map((row) => row.name));
+    const kept = results.http[platform]?.filter((row) => !measured.has(row.name)) ?? [];
+    results.http[platform] = [...rows, ...kept];
+  }
+}
+
+function before() {
+  try {
+    return JSON.parse(readFileSync(RESULTS, 'utf8'));
+  } catch {
+    return {};
+  }
+}
+
+function versions() {
+  const { dependencies } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'));
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return { node: process.version, load: tool, 'nestjs-freq-limit': version, ...dependencies };
+}
+
+function say(text) {
+  console.error(text);
+}
