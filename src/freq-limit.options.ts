@@ -56,7 +56,7 @@ export interface FreqLimitOptions {
    */
   readonly ipv6Subnet?: number | undefined;
   /**
-   * Most counters kept in memory, where there is no `redis`. About 200 bytes each.
+   * Most counters kept in memory, where there is no `redis`. Some 250 to 450 bytes each, by the length of its key.
    * @default 100000
    */
   readonly maxCounters?: number | undefined;

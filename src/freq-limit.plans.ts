@@ -122,7 +122,7 @@ export class FreqLimitPlans {
   /** Methods that the class has bound or wrapped for its instance are still its methods, and Nest calls those. */
   private planInstance(plans: ClassPlans, instance: unknown): void {
     const { classRef, byFunction } = plans;
-    if (typeof instance !== 'object' || !hasRules(classRef)) return;
+    if (typeof instance !== 'object' || instance === null || !hasRules(classRef)) return;
     for (const name of methodNames(classRef)) {
       const method = methodOf(instance, name);
       if (method === undefined || byFunction.has(method)) continue;
