@@ -151,7 +151,9 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
   it('need no more rights than the documented ones', async () => {
     const user = namespace.replace('-', '');
     const rights =
-      `~${namespace}:* -@all +evalsha +eval +incr +incrby +decrby +pttl +pexpire +get +set +del +info`.split(' ');
+      `~${namespace}:* -@all +evalsha +eval +incr +incrby +decrby +pttl +pexpire +get +set +del +info`.split(
+        ' ',
+      );
     await client.acl('SETUSER', user, 'on', '>secret', 'resetkeys', ...rights);
     const url = new URL(redisUrl());
     url.username = user;
