@@ -20,6 +20,7 @@ describe('the packed package', () => {
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
+      'lua/README.md',
       'package.json',
     ]);
     expect(tarball.files).toEqual(
