@@ -42,7 +42,7 @@ async function warmUp(port) {
 function isWanted(name, only, quick) {
   if (name === BARE) return true;
   if (only === undefined) return !quick || VARIANTS[name].quick === true;
-  const isAsked = (one) => only.some((text) => one.includes(text));
+  const isAsked = (one) => only.some((text) => (text in VARIANTS ? one === text : one.includes(text)));
   // what the ratios of an asked one are taken to
   const isBase = Object.keys(VARIANTS).some((one) => VARIANTS[one].base === name && isAsked(one));
   return isAsked(name) || isBase;

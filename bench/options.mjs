@@ -5,7 +5,7 @@ const HELP = `npm run bench -- [options]
   --platform  express,fastify                                                      (both)
   --rounds    turns of each variant; medians are taken over them                   (5)
   --seconds   length of a turn under HTTP, whole seconds                           (1)
-  --only      texts, by commas: only HTTP variants whose names hold one of them
+  --only      texts, by commas: only HTTP variants of such a name, or whose names hold one of them
   --quick     few variants, 2 rounds, small sizes: for trying; writes no results
 The environment says the same: BENCH_ROUNDS=9 BENCH_PLATFORM=fastify …`;
 

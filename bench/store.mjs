@@ -74,7 +74,8 @@ async function compareAll(redis, title, requests, inFlight, rounds, withPeers) {
 }
 
 async function rawRunners(redis, requests, inFlight) {
-  const keyOf = ({ name, id }) => `raw:${name}:${id}`;
+  // keys as long as ours: what a key's length costs, it costs both
+  const keyOf = ({ name, id, window }) => `rw:service.${name}~0123456789:${window * 1000}:${id}`;
   const all = [...new Set(requests.flat().map(keyOf))];
   for (let from = 0; from < all.length; from += 1000) {
     const pipeline = redis.control.pipeline();

@@ -74,6 +74,8 @@ const NAME = matching(/^[ !#-[\]-~]{1,64}$/, '1 to 64 printable ASCII characters
 const A_CLASS: Form<Type> = { fits: (value): value is Type => typeof value === 'function', words: 'a class' };
 const A_TEXT = matching(/./s, 'a text');
 const MOST_CHECKS = 1_000;
+/** Names remembered. They stand in the application's code; one that makes them up must not fill the memory. */
+const MOST_IDS = 1_000;
 
 /**
  * Limits and counts outside of the request path: in providers, queue workers, cron jobs, gateways.
@@ -81,6 +83,8 @@ const MOST_CHECKS = 1_000;
  */
 @Injectable()
 export class FreqLimitService {
+  private readonly ids = new Map<string | undefined, string>();
+
   constructor(
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
@@ -146,8 +150,7 @@ export class FreqLimitService {
     const windowMs = read.parsed('window', () => toWindowMs(check.window));
     const text = textOfAll(listOf(check.key));
     if (text === undefined) throw read.invalid('key', `${show(check.key)} is no value to count by`);
-    const id = ruleId(name === undefined ? 'service' : `service.${name}`, ['service', name]);
-    const group = keyHead(this.options.namespace, id, windowMs);
+    const group = keyHead(this.options.namespace, this.idOf(name), windowMs);
     return {
       key: group + text,
       group,
@@ -157,6 +160,17 @@ export class FreqLimitService {
       cost: read.optional('cost', check.cost, COUNT) ?? 1,
       countDenied: read.optional('countDenied', check.countDenied, BOOLEAN) ?? this.options.countDenied,
     };
+  }
+
+  /** The id of a name's counters. It takes a hash, and callers ask by the same few names again and again. */
+  private idOf(name: string | undefined): string {
+    let id = this.ids.get(name);
+    if (id === undefined) {
+      id = ruleId(name === undefined ? 'service' : `service.${name}`, ['service', name]);
+      if (this.ids.size >= MOST_IDS) this.ids.clear();
+      this.ids.set(name, id);
+    }
+    return id;
   }
 
   private ofRule(check: RuleCheck, read: Properties, anyLimit: boolean): Check {

@@ -13,10 +13,11 @@ const { setImmediate } = globalThis;
  */
 export class Coalescer {
   private batch: Batch | undefined;
-  private readonly full: Batch[] = [];
+  private full: Batch[] = [];
 
   constructor(
-    private readonly send: (batch: Batch) => void,
+    /** Sends the calls of one turn, in their order. */
+    private readonly send: (batches: readonly Batch[]) => void,
     /** Whether requests may share a call; else each is sent at once, on its own. */
     private readonly coalesce: boolean,
   ) {}
@@ -44,9 +45,10 @@ export class Coalescer {
 
   /** Sends what has gathered. */
   flush(): void {
-    const last = this.batch;
+    if (this.batch === undefined) return;
+    const batches = [...this.full, this.batch];
     this.batch = undefined;
-    for (const batch of this.full.splice(0)) this.send(batch);
-    if (last !== undefined) this.send(last);
+    this.full = [];
+    this.send(batches);
   }
 }

@@ -8,6 +8,8 @@ import { COUNT } from '../../core/forms.js';
 export interface RedisClient {
   readonly status: string;
   readonly isCluster: boolean;
+  /** The socket; none before the first connection. */
+  readonly stream?: { cork(): void; uncork(): void } | undefined;
   evalsha(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>;
   eval(script: string, numkeys: number, ...args: string[]): Promise<unknown>;
   del(...keys: string[]): Promise<unknown>;

@@ -69,7 +69,7 @@ describe('Batch.fits', () => {
   });
 
   it.each([
-    ['counters', many(48, false), false],
+    ['counters', many(64, false), false],
     ['checks', many(512, true), false],
     ['cost', [check('k', { cost: Number.MAX_SAFE_INTEGER })], false],
     ['none of these', many(47, false), true],
