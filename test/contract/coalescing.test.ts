@@ -1,8 +1,11 @@
+import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import type { Check, CheckResult } from '../../src/core/check.js';
 import type { Store } from '../../src/store/store.js';
+import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { check } from '../support/check.js';
-import { redisSubject, type RedisSubject } from '../support/subjects.js';
+import { clientOf, redisUrl } from '../support/redis.js';
+import { quiet, redisSubject, type RedisSubject } from '../support/subjects.js';
 
 // Requests that share a call must get the answers they would have got one by one, in the order they arrived.
 
@@ -96,4 +99,21 @@ describe('requests in one call', () => {
     expect(answers.filter(Boolean)).toHaveLength(12_000);
     await together.clear();
   }, 60_000);
+
+  it('leave by one write, however many calls a turn needs', async () => {
+    const store = await RedisStore.create({ redis: redisUrl(), timeoutMs: 5_000, coalesce: true }, quiet);
+    try {
+      await store.open();
+      const writes = jest.spyOn(clientOf(store).stream, '_writev');
+      const write = jest.spyOn(clientOf(store).stream, '_write');
+      const keys = Array.from({ length: 300 }, (_, i) => together.full(`turn${i}:${WINDOW_MS}:x`));
+      await Promise.all(keys.map((key) => store.consume([check(key, { windowMs: WINDOW_MS })])));
+      expect(write).not.toHaveBeenCalled();
+      expect(writes).toHaveBeenCalledTimes(1);
+      expect(await together.client.exists(...keys)).toBe(300);
+    } finally {
+      await store.close();
+      await together.clear();
+    }
+  });
 });
