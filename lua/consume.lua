@@ -3,7 +3,7 @@
 -- KEYS[k]    the counters, each once, however many checks go to it
 -- ARGV[1]    the requests in the order they arrived, read only when not all of them pass:
 --            each a list of checks "k,limit,cost" or, for countDenied, "k,limit,cost!", with ";" behind each check
---            and "|" behind each request
+--            and "|" behind each request; "@" before all of it asks for the time
 -- ARGV       then four numbers for each run of KEYS that have them in common, in the order of KEYS:
 --              window       milliseconds; a counter lives this long from the visit that opened it
 --              limit        the lowest limit of the checks on the counter; -1: they all only count
@@ -17,6 +17,9 @@
 --              left         as above; -left - 1 where the check denies
 --            A request with a check whose key holds no counter (another type, text, too large a number) is charged
 --            nowhere; each of its checks answers Redis' own error as a text in the place of `used`.
+--            Where the time is asked for it comes last: the server's clock in milliseconds, to which `left` adds up to
+--            the end of a window, by which refund.lua knows it again.
+--            An error that is not the key's (READONLY, OOM, no permission) is the error of the call: nothing is charged.
 --
 -- Stored     key -> the units used, as an integer; the window is the key's own expiry. Only the server's clock
 --            counts. A counter of nothing (0 or less, however it came to be) is no counter.
@@ -46,6 +49,11 @@ local function look(key)
   return used or { err = 'ERR value is not an integer or out of range' }
 end
 
+-- Whether an error is about what the key holds; all others would meet every key.
+local function is_of_key(err)
+  return err:find('WRONGTYPE', 1, true) or err:find('not an integer', 1, true) or err:find('would overflow', 1, true)
+end
+
 -- Opens the window of a counter that this visit is the first of. What it held, if anything, was less than nothing.
 local function open(key, window, used, cost)
   if used == tonumber(cost) then
@@ -58,6 +66,7 @@ end
 local reply = { 0 }
 local errors = {}
 local all_pass = true
+local charged = false
 local k = 0
 
 for at = 2, #ARGV, 4 do
@@ -76,13 +85,18 @@ for at = 2, #ARGV, 4 do
       used = look(key)
     end
     if type(used) == 'table' then
+      if not charged and not is_of_key(used.err) then
+        return used
+      end
       errors[k] = used.err
       all_pass = false
       used, left = 0, 0
     elseif cost > 0 and used <= cost then
+      charged = true
       open(key, window_text, used, cost_text)
       used, left = cost, window
     else
+      charged = charged or cost > 0
       -- a counter that never ends, or would outlive its window, gets its window
       left = call('PTTL', key)
       if left == -2 then
@@ -103,8 +117,18 @@ for at = 2, #ARGV, 4 do
   end
 end
 
-if all_pass then
+local timed = ARGV[1]:sub(1, 1) == '@'
+
+local function answer()
+  if timed then
+    local time = call('TIME')
+    reply[#reply + 1] = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
   return reply
+end
+
+if all_pass then
+  return answer()
 end
 
 -- Some request does not pass. Take every counter back to where it was, in mind only, and go through the requests.
@@ -149,7 +173,7 @@ local function decide(checks)
 end
 
 reply = { 1 }
-for request in ARGV[1]:gmatch('[^|]+') do
+for request in ARGV[1]:gmatch('[^@|]+') do
   local checks, err = {}, nil
   for i, limit, cost, counts in request:gmatch('(%d+),(-?%d+),(%d+)(!?);') do
     i = tonumber(i)
@@ -177,4 +201,4 @@ for i = 1, k do
   end
 end
 
-return reply
+return answer()

@@ -17,7 +17,7 @@ import { FreqLimitExceededException } from './freq-limit.exception.js';
 import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
-import { headersFor } from './http/headers.js';
+import { type Header, headersFor } from './http/headers.js';
 import { HttpVisit } from './http/http-visit.js';
 import type { Plan } from './rules/plan.js';
 import { evaluate, type MissingKey, resolve } from './rules/resolve.js';
@@ -32,6 +32,7 @@ interface Decided {
   [DECIDED]?: boolean | Promise<boolean> | undefined;
 }
 
+const TRY_AGAIN: readonly Header[] = [['Retry-After', '1']];
 const MODULE = { place: 'FreqLimitModule' };
 
 /**
@@ -62,10 +63,10 @@ export class FreqLimitGuard implements CanActivate {
       const passes = this.unlessSkipped(plan, context);
       if (!isPromise(passes)) return passes;
       return Promise.resolve(passes).catch((error: unknown) => {
-        throw this.toException(error);
+        throw this.toException(error, context);
       });
     } catch (error) {
-      return Promise.reject(this.toException(error));
+      return Promise.reject(this.toException(error, context));
     }
   }
 
@@ -90,26 +91,25 @@ export class FreqLimitGuard implements CanActivate {
   }
 
   private answer(verdict: Verdict, context: ExecutionContext): boolean {
-    this.setHeaders(verdict, context);
+    this.setHeaders(headersFor(verdict, this.options.headers), context);
     if (!verdict.allowed) throw new FreqLimitExceededException(verdict);
     return true;
   }
 
-  private setHeaders(verdict: Verdict, context: ExecutionContext): void {
+  private setHeaders(headers: readonly Header[], context: ExecutionContext): void {
     if (context.getType() !== 'http') return;
     const adapter = this.http.httpAdapter;
     const response: unknown = context.getArgByIndex(1);
     if (adapter.isHeadersSent(response)) return;
-    for (const [name, value] of headersFor(verdict, this.options.headers)) {
-      adapter.setHeader(response, name, value);
-    }
+    for (const [name, value] of headers) adapter.setHeader(response, name, value);
   }
 
   /** What keeps the guard from deciding is never a pass. What is not a denial is one line in the log. */
-  private toException(error: unknown): HttpException {
+  private toException(error: unknown, context: ExecutionContext): HttpException {
     if (error instanceof HttpException) return error;
     if (isFreqLimitError(error) && error.code === 'FREQ_LIMIT_STORE_FAILED') {
-      // the store has told the log
+      // the store has told the log, and is tried again every second
+      if (this.options.headers !== 'none') this.setHeaders(TRY_AGAIN, context);
       return new ServiceUnavailableException('The request limit cannot be checked at the moment', {
         cause: error,
       });

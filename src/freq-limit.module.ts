@@ -9,6 +9,7 @@ import {
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import { FreqLimitError, show } from './core/errors.js';
 import { BOOLEAN, Properties } from './core/forms.js';
+import { FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
 import {
   type ASYNC_OPTIONS_TYPE,
   ConfigurableModuleClass,
@@ -49,8 +50,15 @@ const ASYNC_PROPERTIES = [
     },
     { provide: FREQ_LIMIT_PLANS, useClass: FreqLimitPlans },
     FreqLimitService,
+    FreqLimitHealthIndicator,
   ],
-  exports: [FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE, FREQ_LIMIT_PLANS, FreqLimitService],
+  exports: [
+    FREQ_LIMIT_RESOLVED_OPTIONS,
+    FREQ_LIMIT_STORE,
+    FREQ_LIMIT_PLANS,
+    FreqLimitService,
+    FreqLimitHealthIndicator,
+  ],
 })
 export class FreqLimitModule extends ConfigurableModuleClass implements OnModuleInit, OnApplicationShutdown {
   constructor(

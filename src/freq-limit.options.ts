@@ -1,16 +1,19 @@
+import type { OnStoreError } from './core/check.js';
 import { FreqLimitError } from './core/errors.js';
-import { aFunction, BOOLEAN, matching, oneOf, Properties, wholeNumber } from './core/forms.js';
+import { aFunction, BOOLEAN, type Form, matching, oneOf, Properties, wholeNumber } from './core/forms.js';
 import type { HeadersOption } from './http/headers.js';
 import { compileKey } from './rules/key.js';
-import { ON_MISSING_KEY, type RuleDefaults } from './rules/planned-rule.js';
+import { ON_MISSING_KEY, ON_STORE_ERROR, type RuleDefaults } from './rules/planned-rule.js';
 import type { FreqLimitRule, KeySpec, OfContext, OnMissingKey } from './rules/rule.js';
-import { checkRedisOption, type RedisOption } from './store/redis/redis-client.js';
+import type { HashTag } from './store/redis/placement.js';
+import { checkRedisOption, isClustered, type RedisOption } from './store/redis/redis-client.js';
 
 /** What `FreqLimitModule.forRoot` takes, and what a `forRootAsync` factory answers. Every option may be left out. */
 export interface FreqLimitOptions {
   /**
-   * Counts in Redis, shared by all processes: a URL, ioredis options, or an ioredis client. A connection made from a
-   * URL or options is closed with the application; a client handed in is left as it is.
+   * Counts in Redis, shared by all processes: a URL, ioredis options, `{ cluster: [nodes], options }`, or an ioredis
+   * client (`Redis` or `Cluster`). A connection made from a URL or options is closed with the application; a client
+   * handed in is left as it is.
    * @default none: counts in the memory of this process
    */
   readonly redis?: RedisOption | undefined;
@@ -56,15 +59,40 @@ export interface FreqLimitOptions {
    */
   readonly ipv6Subnet?: number | undefined;
   /**
-   * Most counters kept in memory, where there is no `redis`. Some 250 to 450 bytes each, by the length of its key.
+   * Most counters kept in memory, where there is no `redis` or it does not answer. Some 250 to 450 bytes each, by the
+   * length of its key.
    * @default 100000
    */
   readonly maxCounters?: number | undefined;
   /**
-   * Milliseconds to wait for an answer of Redis, 1 to 60000, on a connection the module makes.
+   * Milliseconds a visit waits for an answer of Redis, 1 to 60000; then `onStoreError` decides.
    * @default 250
    */
   readonly timeoutMs?: number | undefined;
+  /**
+   * What decides when Redis cannot answer, for rules that do not say so themselves: `'memory'` goes on limiting in this
+   * process, `'allow'` lets pass, `'deny'` answers 503.
+   * @default 'memory'
+   */
+  readonly onStoreError?: OnStoreError | undefined;
+  /**
+   * This process's part of every limit while `'memory'` decides, above 0 and at most 1: with four instances behind a
+   * load balancer 0.25 keeps them together at the limit. Never less than one visit.
+   * @default 1: each process has the whole limit
+   */
+  readonly fallbackShare?: number | undefined;
+  /**
+   * In a Redis Cluster, how many hash tags the counters are spread over, 1 to 16384. Counters of one key value always
+   * share one. Changing it begins all counters anew.
+   * @default 256
+   */
+  readonly hashTagBuckets?: number | undefined;
+  /**
+   * In a Redis Cluster, names the hash tag of a counter instead: what has one tag lies in one slot and is decided in
+   * one step. 1 to 64 characters without braces and spaces.
+   * @default none: by the key's value, see `hashTagBuckets`
+   */
+  readonly hashTag?: HashTag | undefined;
   /**
    * Whether the checks of all requests that arrive in one turn of the event loop go to Redis together. Each request is
    * decided on its own all the same.
@@ -88,6 +116,9 @@ export interface ResolvedOptions extends RuleDefaults {
   readonly ipv6Subnet: number;
   readonly maxCounters: number;
   readonly timeoutMs: number;
+  readonly fallbackShare: number;
+  readonly hashTag: HashTag | undefined;
+  readonly hashTagBuckets: number;
   readonly coalesce: boolean;
   readonly denyCache: boolean;
 }
@@ -104,6 +135,10 @@ const OPTIONS: readonly (keyof FreqLimitOptions)[] = [
   'ipv6Subnet',
   'maxCounters',
   'timeoutMs',
+  'onStoreError',
+  'fallbackShare',
+  'hashTagBuckets',
+  'hashTag',
   'coalesce',
   'denyCache',
 ];
@@ -120,6 +155,9 @@ const HINTS = {
   storeClient: 'redis',
   key: 'defaultKey',
   skip: 'skipIf',
+  skipOnError: 'onStoreError',
+  passOnStoreError: 'onStoreError',
+  insuranceLimiter: 'onStoreError',
   setHeaders: 'headers',
   global: 'global beside useFactory, not among its answer',
   globalGuard: 'globalGuard beside useFactory, not among its answer',
@@ -128,6 +166,11 @@ const HINTS = {
 const NAMESPACE = matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-z 0-9 . _ : -');
 const HEADERS = oneOf('draft', 'draft-11', 'legacy', 'both', 'none');
 const SKIP_IF = aFunction<OfContext<unknown>>();
+const HASH_TAG = aFunction<HashTag>();
+const SHARE: Form<number> = {
+  fits: (value): value is number => typeof value === 'number' && value > 0 && value <= 1,
+  words: 'a number above 0 and at most 1',
+};
 const DEFAULT_KEY = '{ip}';
 
 /**
@@ -145,6 +188,10 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   }
   if (rules !== undefined && !Array.isArray(rules)) throw read.invalid('rules', 'is not a list of rules');
   if (defaultKey !== undefined) read.parsed('defaultKey', () => compileKey(defaultKey));
+  for (const option of ['hashTag', 'hashTagBuckets'] as const) {
+    if (given[option] !== undefined && !isClustered(redis))
+      throw read.invalid(option, 'is for a Redis Cluster, and redis names none');
+  }
   return Object.freeze({
     redis,
     rules: Object.freeze([...((rules as readonly FreqLimitRule[] | undefined) ?? [])]),
@@ -157,6 +204,10 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     ipv6Subnet: read.optional('ipv6Subnet', given['ipv6Subnet'], wholeNumber(32, 128)) ?? 64,
     maxCounters: read.optional('maxCounters', given['maxCounters'], wholeNumber(1, 10_000_000)) ?? 100_000,
     timeoutMs: read.optional('timeoutMs', given['timeoutMs'], wholeNumber(1, 60_000)) ?? 250,
+    onStoreError: read.optional('onStoreError', given['onStoreError'], ON_STORE_ERROR) ?? 'memory',
+    fallbackShare: read.optional('fallbackShare', given['fallbackShare'], SHARE) ?? 1,
+    hashTag: read.optional('hashTag', given['hashTag'], HASH_TAG),
+    hashTagBuckets: read.optional('hashTagBuckets', given['hashTagBuckets'], wholeNumber(1, 16_384)) ?? 256,
     coalesce: read.optional('coalesce', given['coalesce'], BOOLEAN) ?? true,
     denyCache: read.optional('denyCache', given['denyCache'], BOOLEAN) ?? true,
   });

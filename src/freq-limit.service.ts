@@ -1,5 +1,5 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
-import type { Check } from './core/check.js';
+import type { Check, OnStoreError } from './core/check.js';
 import { FreqLimitTypeError, show } from './core/errors.js';
 import { BOOLEAN, COUNT, type Form, matching, Properties } from './core/forms.js';
 import { keyHead, ruleId } from './core/store-key.js';
@@ -10,10 +10,10 @@ import type { FreqLimitPlans } from './freq-limit.plans.js';
 import { canonicalAddress } from './http/client-address.js';
 import { toWindowMs } from './rules/duration.js';
 import { textOfAll } from './rules/key.js';
-import type { PlannedRule } from './rules/planned-rule.js';
+import { ON_STORE_ERROR, type PlannedRule } from './rules/planned-rule.js';
 import { textByAddress } from './rules/resolve.js';
 import type { KeyValue, Window } from './rules/rule.js';
-import type { Store } from './store/store.js';
+import type { Store, StoreHealth } from './store/store.js';
 
 /** A counter of your own, apart from those of all rules. */
 export interface CounterCheck {
@@ -38,6 +38,8 @@ export interface CounterCheck {
   readonly name?: string | undefined;
   /** @default the module's `countDenied`, `false` */
   readonly countDenied?: boolean | undefined;
+  /** @default the module's `onStoreError`, `'memory'` */
+  readonly onStoreError?: OnStoreError | undefined;
   readonly rule?: never;
 }
 
@@ -64,11 +66,12 @@ export interface RuleCheck {
   readonly cost?: number | undefined;
   readonly name?: never;
   readonly countDenied?: never;
+  readonly onStoreError?: never;
 }
 
 export type FreqLimitCheck = CounterCheck | RuleCheck;
 
-const COUNTER_PROPERTIES = ['key', 'window', 'limit', 'cost', 'name', 'countDenied'];
+const COUNTER_PROPERTIES = ['key', 'window', 'limit', 'cost', 'name', 'countDenied', 'onStoreError'];
 const RULE_PROPERTIES = ['rule', 'controller', 'handler', 'key', 'address', 'window', 'limit', 'cost'];
 const NAME = matching(/^[ !#-[\]-~]{1,64}$/, '1 to 64 printable ASCII characters without " and \\');
 const A_CLASS: Form<Type> = { fits: (value): value is Type => typeof value === 'function', words: 'a class' };
@@ -95,7 +98,7 @@ export class FreqLimitService {
    * Asks whether a visit may pass, and charges it if it may. A denial is an answer, not an exception.
    * @param checks at most 1000 in one call
    * @throws {FreqLimitTypeError} when a check is malformed; nothing is charged
-   * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` when the store gives no answer
+   * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` when the store gives no answer and a check's `onStoreError` is `'deny'`
    */
   async consume(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict> {
     const resolved = this.resolve(checks, 'consume', false);
@@ -114,10 +117,16 @@ export class FreqLimitService {
   /**
    * Forgets what these counters have counted: the next visit opens a fresh window. A counter that was never charged
    * is no error; a rule that does not exist is one.
-   * @throws as `consume` does
+   * @throws as `consume` does, but whatever `onStoreError` says when the store gives no answer
    */
   async reset(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<void> {
-    await this.store.reset(this.resolve(checks, 'reset', true).map((check) => check.key));
+    const resolved = this.resolve(checks, 'reset', true);
+    if (resolved.length > 0) await this.store.reset(resolved);
+  }
+
+  /** How the store is doing, as far as the visits so far tell; asks nothing. */
+  health(): StoreHealth {
+    return this.store.health();
   }
 
   private resolve(
@@ -159,6 +168,8 @@ export class FreqLimitService {
       limit: read.optional('limit', check.limit, COUNT) ?? Infinity,
       cost: read.optional('cost', check.cost, COUNT) ?? 1,
       countDenied: read.optional('countDenied', check.countDenied, BOOLEAN) ?? this.options.countDenied,
+      onStoreError:
+        read.optional('onStoreError', check.onStoreError, ON_STORE_ERROR) ?? this.options.onStoreError,
     };
   }
 
@@ -190,6 +201,7 @@ export class FreqLimitService {
       limit: limit ?? Infinity,
       cost,
       countDenied: rule.countDenied,
+      onStoreError: rule.onStoreError,
     };
   }
 

@@ -2,6 +2,7 @@ export { FreqLimit } from './decorators/freq-limit.decorator.js';
 export { SkipFreqLimit } from './decorators/skip-freq-limit.decorator.js';
 export { FreqLimitExceededException, isFreqLimitExceeded } from './freq-limit.exception.js';
 export { FreqLimitGuard } from './freq-limit.guard.js';
+export { type FreqLimitHealth, FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
 export { FreqLimitModule } from './freq-limit.module.js';
 export type { FreqLimitModuleExtras, FreqLimitOptionsFactory } from './freq-limit.module-definition.js';
 export type { FreqLimitOptions } from './freq-limit.options.js';
@@ -17,7 +18,7 @@ export {
   FreqLimitTypeError,
   isFreqLimitError,
 } from './core/errors.js';
-export type { CheckResult } from './core/check.js';
+export type { CheckResult, OnStoreError, Source } from './core/check.js';
 export type { Verdict, VerdictSource } from './core/verdict.js';
 export type { HeadersOption } from './http/headers.js';
 export type {
@@ -30,4 +31,12 @@ export type {
   Scope,
   Window,
 } from './rules/rule.js';
-export type { RedisClient, RedisConnectionOptions, RedisOption } from './store/redis/redis-client.js';
+export type { HashTag } from './store/redis/placement.js';
+export type {
+  RedisClient,
+  RedisClusterClientOptions,
+  RedisClusterOptions,
+  RedisConnectionOptions,
+  RedisOption,
+} from './store/redis/redis-client.js';
+export type { StoreHealth } from './store/store.js';

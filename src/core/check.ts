@@ -14,7 +14,26 @@ export interface Check {
   readonly cost: number;
   /** Whether this check is charged even when the request is denied. */
   readonly countDenied: boolean;
+  /** What decides where the store cannot answer. */
+  readonly onStoreError: OnStoreError;
 }
+
+/**
+ * What decides about a check when the store cannot answer: down, hanging, too slow, failing over, or refusing.
+ *
+ * - `'memory'`: counters of this process go on limiting;
+ * - `'allow'`: the check lets the visit pass, uncounted;
+ * - `'deny'`: the visit is refused with 503, not 429.
+ *
+ * Of several in one request the strictest outcome stands: one `'deny'` refuses it, else one `'memory'` may.
+ */
+export type OnStoreError = 'memory' | 'allow' | 'deny';
+
+/**
+ * Who answered a check: `store` — its counter; `fallback` — a counter of this process, while the store cannot answer;
+ * `open` — nobody, the check lets pass until the store answers again, and its numbers tell nothing.
+ */
+export type Source = 'store' | 'fallback' | 'open';
 
 /**
  * The answer to one check.
@@ -44,10 +63,18 @@ export interface CheckResult {
    * A visit that costs more than the limit never passes: it reads as long as any other denied one.
    */
   readonly retryAfterMs: number;
+  /** Who answered. */
+  readonly source: Source;
 }
 
 /** Builds the answer from what a store knows of a counter. */
-export function toResult(check: Check, allowed: boolean, used: number, resetAfterMs: number): CheckResult {
+export function toResult(
+  check: Check,
+  allowed: boolean,
+  used: number,
+  resetAfterMs: number,
+  source: Source = 'store',
+): CheckResult {
   const { name, limit, windowMs, cost } = check;
   return {
     name,
@@ -59,6 +86,7 @@ export function toResult(check: Check, allowed: boolean, used: number, resetAfte
     remaining: used < limit ? limit - used : 0,
     resetAfterMs,
     retryAfterMs: allowed ? 0 : retryAfter(used, resetAfterMs, windowMs),
+    source,
   };
 }
 

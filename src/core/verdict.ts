@@ -1,9 +1,10 @@
-import type { CheckResult } from './check.js';
+import type { CheckResult, Source } from './check.js';
 
 /**
- * Who answered: `store` — the counters; `none` — nobody was asked, since no check applied.
+ * Who answered: `store` — the counters; `fallback` or `open` — for some check, what stands in while the store cannot
+ * answer, `open` if it let one pass uncounted; `none` — nobody was asked, since no check applied.
  */
-export type VerdictSource = 'store' | 'none';
+export type VerdictSource = Source | 'none';
 
 /** The answer for a whole request. */
 export interface Verdict {
@@ -31,13 +32,16 @@ export const UNLIMITED: Verdict = Object.freeze({
 /** Folds the answers to a request's checks into the answer to the request. */
 export function toVerdict(results: readonly CheckResult[]): Verdict {
   let tightest: CheckResult | undefined;
+  let source: Source = 'store';
   for (const result of results) {
     if (tightest === undefined || isTighter(result, tightest)) tightest = result;
+    if (result.source !== 'store' && source !== 'open') ({ source } = result);
   }
-  return { allowed: tightest?.allowed ?? true, results, tightest, source: 'store' };
+  return { allowed: tightest?.allowed ?? true, results, tightest, source };
 }
 
 function isTighter(a: CheckResult, b: CheckResult): boolean {
+  if (a.source === 'open' || b.source === 'open') return a.source !== 'open';
   if (a.allowed !== b.allowed) return b.allowed;
   if (!a.allowed) return a.retryAfterMs > b.retryAfterMs;
   return a.remaining < b.remaining || (a.remaining === b.remaining && a.resetAfterMs > b.resetAfterMs);

@@ -25,7 +25,7 @@ const FORMATS: Record<HeadersOption, readonly Format[]> = {
   none: [],
 };
 
-/** The headers of a verdict. Rules without a limit have none, and an answer that no store gave has none. */
+/** The headers of a verdict. Rules without a limit have none, and none has what the store itself has not answered. */
 export function headersFor(verdict: Verdict, option: HeadersOption): Header[] {
   const headers: Header[] = [];
   for (const format of FORMATS[option]) headers.push(...format(verdict));
@@ -42,8 +42,8 @@ export function retryAfterSeconds(verdict: Verdict): number {
 function draft11({ results }: Verdict): readonly Header[] {
   let policies = '';
   let limits = '';
-  for (const { name, limit, windowMs, remaining, resetAfterMs } of results) {
-    if (limit === Infinity) continue;
+  for (const { name, limit, windowMs, remaining, resetAfterMs, source } of results) {
+    if (limit === Infinity || source !== 'store') continue;
     const separator = policies === '' ? '' : ', ';
     policies += `${separator}"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}`;
     limits += `${separator}"${name}";r=${integer(remaining)}`;
@@ -59,7 +59,7 @@ function draft11({ results }: Verdict): readonly Header[] {
 }
 
 function legacy({ tightest }: Verdict): readonly Header[] {
-  if (tightest === undefined || tightest.limit === Infinity) return [];
+  if (tightest === undefined || tightest.limit === Infinity || tightest.source !== 'store') return [];
   return [
     ['X-RateLimit-Limit', String(tightest.limit)],
     ['X-RateLimit-Remaining', String(tightest.remaining)],

@@ -1,3 +1,4 @@
+import type { OnStoreError } from '../core/check.js';
 import { FreqLimitError } from '../core/errors.js';
 import { aFunction, BOOLEAN, COUNT, either, matching, oneOf, Properties } from '../core/forms.js';
 import { keyHead, ruleId } from '../core/store-key.js';
@@ -20,6 +21,7 @@ export interface RuleDefaults {
   readonly defaultKey: FreqLimitRule['key'];
   readonly onMissingKey: OnMissingKey;
   readonly countDenied: boolean;
+  readonly onStoreError: OnStoreError;
 }
 
 /** The class and the handler that a rule is planned for: what makes their counters their own. */
@@ -49,6 +51,7 @@ export interface PlannedRule {
   readonly cost: number | OfContext<unknown>;
   readonly onMissingKey: OnMissingKey;
   readonly countDenied: boolean;
+  readonly onStoreError: OnStoreError;
   readonly skipIf: OfContext<unknown> | undefined;
   /** The head of the counters' keys for a window; the key's text follows. */
   readonly headOf: (windowMs: number) => string;
@@ -62,6 +65,7 @@ const NAME = matching(
 );
 const SCOPE = oneOf('handler', 'controller', 'app');
 export const ON_MISSING_KEY = oneOf('ip', 'skip', 'deny');
+export const ON_STORE_ERROR = oneOf('memory', 'allow', 'deny');
 const OF_CONTEXT = aFunction<OfContext<unknown>>();
 const COUNT_OR_FUNCTION = either(COUNT, OF_CONTEXT);
 
@@ -74,6 +78,7 @@ const RULE_PROPERTIES: readonly (keyof FreqLimitRule)[] = [
   'onMissingKey',
   'cost',
   'countDenied',
+  'onStoreError',
   'skipIf',
 ];
 
@@ -91,6 +96,9 @@ const HINTS = {
   keyGenerator: 'key',
   weight: 'cost',
   skip: 'skipIf',
+  skipOnError: 'onStoreError',
+  passOnStoreError: 'onStoreError',
+  insuranceLimiter: 'onStoreError',
 };
 
 /**
@@ -131,6 +139,7 @@ export function planRule(
     cost,
     onMissingKey: read.optional('onMissingKey', rule.onMissingKey, ON_MISSING_KEY) ?? defaults.onMissingKey,
     countDenied: read.optional('countDenied', rule.countDenied, BOOLEAN) ?? defaults.countDenied,
+    onStoreError: read.optional('onStoreError', rule.onStoreError, ON_STORE_ERROR) ?? defaults.onStoreError,
     skipIf,
     headOf: heads(defaults.namespace, id, window),
     isPlain: functions.length === 0 && !key.isDynamic,

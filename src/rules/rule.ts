@@ -1,4 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
+import type { OnStoreError } from '../core/check.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 
 /**
@@ -75,6 +76,11 @@ export interface FreqLimitRule {
    * @default the module's `countDenied`, `false`: a denied visit is charged nowhere
    */
   readonly countDenied?: boolean | undefined;
+  /**
+   * What decides when the store cannot answer. Of several rules of a request the strictest outcome stands.
+   * @default the module's `onStoreError`, `'memory'`
+   */
+  readonly onStoreError?: OnStoreError | undefined;
   /**
    * Leaves the rule out for a visit when it answers exactly `true`. What it throws is a 500 of that request.
    * @default never

@@ -1,21 +1,37 @@
 import { DenyCache } from './deny-cache.js';
+import { GuardedStore } from './guarded-store.js';
 import { MemoryStore } from './memory/memory-store.js';
-import type { RedisOption } from './redis/redis-client.js';
+import { PartedStore } from './parted-store.js';
+import { type HashTag, Placement } from './redis/placement.js';
+import { isClustered, type RedisOption } from './redis/redis-client.js';
 import { RedisStore } from './redis/redis-store.js';
 import type { Store, StoreLog } from './store.js';
 
 export interface StoreOptions {
   readonly redis: RedisOption | undefined;
+  readonly namespace: string;
   readonly timeoutMs: number;
   readonly coalesce: boolean;
   readonly denyCache: boolean;
   readonly maxCounters: number;
+  readonly fallbackShare: number;
+  readonly hashTag: HashTag | undefined;
+  readonly hashTagBuckets: number;
 }
 
 /** The store that the options ask for: Redis where they name one, else this process's memory. */
 export async function createStore(options: StoreOptions, log: StoreLog): Promise<Store> {
-  const { redis, timeoutMs, coalesce, denyCache, maxCounters } = options;
+  const { redis, timeoutMs, coalesce, maxCounters, fallbackShare } = options;
   if (redis === undefined) return new MemoryStore(maxCounters, log);
-  const store = await RedisStore.create({ redis, timeoutMs, coalesce }, log);
-  return denyCache ? new DenyCache(store) : store;
+  const placement = isClustered(redis) ? placementOf(options) : undefined;
+  const inRedis = await RedisStore.create({ redis, timeoutMs, coalesce, placement }, log);
+  const fallback = new MemoryStore(maxCounters, log, undefined, 'fallback');
+  let store: Store = new GuardedStore(inRedis, fallback, fallbackShare);
+  // each part of a request is guarded by itself: what one server cannot say, the others still do
+  if (placement !== undefined) store = new PartedStore(store, (check) => placement.tagOf(check));
+  return options.denyCache ? new DenyCache(store) : store;
+}
+
+function placementOf({ namespace, hashTag, hashTagBuckets }: StoreOptions): Placement {
+  return new Placement({ namespace, hashTag, buckets: hashTagBuckets });
 }

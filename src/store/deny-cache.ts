@@ -1,6 +1,6 @@
 import { type Check, type CheckResult, toResult } from '../core/check.js';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.js';
-import type { Store } from './store.js';
+import type { Store, StoreHealth } from './store.js';
 
 /** What the store said of a counter when it last denied a request with it. */
 interface Memory {
@@ -19,7 +19,7 @@ const MOST_ENTRIES = 10_000;
  *
  * A fixed-window counter never falls before its reset, so a visit that was too many stays so: the cache remembers the
  * count and the reset, not the answer, and a raised limit holds at once. It never denies what the store would allow,
- * a `reset()` elsewhere apart, which is seen within a second. A request is answered here only when all of its counters
+ * a `reset()` or a give-back elsewhere apart, which are seen within a second. A request is answered here only when all of its counters
  * are remembered; one with a `countDenied` check is always asked, since its denied visits count.
  *
  * Ends are counted from the moment the question was sent, by a clock that nobody can set: an entry can only end early.
@@ -29,22 +29,23 @@ export class DenyCache implements Store {
   private young = new Map<string, Memory>();
   private old = new Map<string, Memory>();
   private bornMs = -Infinity;
-  private resets = 0;
+  /** Goes up when a counter may have fallen: answers that are on their way then tell of the time before. */
+  private unsure = 0;
 
   constructor(
     private readonly store: Store,
     private readonly clock: () => number = () => performance.now(),
   ) {}
 
-  consume(checks: readonly Check[]): MaybePromise<CheckResult[]> {
+  consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
     const sentMs = this.clock();
     const known = this.recall(checks, sentMs);
     if (known !== undefined) return known;
-    const { resets } = this;
-    const answer = this.store.consume(checks);
+    const { unsure } = this;
+    const answer = this.store.consume(checks, refundable);
     if (!isPromise(answer)) return answer;
     return answer.then((results) => {
-      if (resets === this.resets) this.remember(checks, results, sentMs);
+      if (unsure === this.unsure) this.remember(checks, results, sentMs);
       return results;
     });
   }
@@ -53,12 +54,24 @@ export class DenyCache implements Store {
     return this.store.peek(checks);
   }
 
-  reset(keys: readonly string[]): MaybePromise<void> {
-    // answers that are on their way tell of the time before
-    this.resets++;
+  refund(checks: readonly Check[], results: readonly CheckResult[]): MaybePromise<CheckResult[]> {
+    this.unsure++;
+    for (const { key } of checks) {
+      this.young.delete(key);
+      this.old.delete(key);
+    }
+    return this.store.refund(checks, results);
+  }
+
+  reset(checks: readonly Check[]): MaybePromise<void> {
+    this.unsure++;
     this.young.clear();
     this.old.clear();
-    return this.store.reset(keys);
+    return this.store.reset(checks);
+  }
+
+  health(): StoreHealth {
+    return this.store.health();
   }
 
   open(): Promise<void> {
@@ -91,6 +104,8 @@ export class DenyCache implements Store {
 
   private remember(checks: readonly Check[], results: readonly CheckResult[], sentMs: number): void {
     if (results.every(({ allowed }) => allowed)) return;
+    // only the store itself is sure; what stands in for it is not remembered beyond its time
+    if (results.some(({ source }) => source !== 'store')) return;
     if (sentMs - this.bornMs > TRUST_MS || this.young.size >= MOST_ENTRIES) {
       this.old = this.young;
       this.young = new Map();

@@ -18,22 +18,46 @@ export interface Store {
    * - Checks with one key are taken in turn: the second meets what the first has charged.
    * - A counter that is found without an end gets its window, however it came to be.
    *
+   * @param refundable whether `refund` may be asked for some of it afterwards
    * @returns an answer for each check, in the order of the checks; at once where the store need not wait
    * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` (or rejects with it) when the store cannot answer
    */
-  consume(checks: readonly Check[]): MaybePromise<CheckResult[]>;
+  consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]>;
 
   /** What `consume` would answer now, each check on its own, without charging any. */
   peek(checks: readonly Check[]): MaybePromise<CheckResult[]>;
 
-  /** Forgets the counters of these keys. A key without a counter is none of its business. */
-  reset(keys: readonly string[]): MaybePromise<void>;
+  /**
+   * Gives back what these checks, answered so by `consume`, have charged. Only the window that was charged is touched:
+   * no counter is made, none falls below 0, and what has ended stays ended. A second time gives nothing.
+   *
+   * @returns the answers as they are now; as they were where giving back has failed
+   */
+  refund(checks: readonly Check[], results: readonly CheckResult[]): MaybePromise<CheckResult[]>;
+
+  /** Forgets the counters of these checks. One without a counter is none of its business. */
+  reset(checks: readonly Check[]): MaybePromise<void>;
+
+  /** How the store is doing. */
+  health(): StoreHealth;
 
   /** Makes ready, within a bounded time, whether the store can be reached or not. Never throws for want of a server. */
   open(): Promise<void>;
 
   /** Lets go of all that would keep the process alive and is the store's own. May be called twice. */
   close(): Promise<void>;
+}
+
+/** How a store is doing. */
+export interface StoreHealth {
+  /** Where counters are. */
+  readonly store: 'memory' | 'redis';
+  /** Whether it is asked; while it is not, `onStoreError` decides. */
+  readonly isUp: boolean;
+  /** Why it is not asked; `undefined` while it is up. */
+  readonly reason: string | undefined;
+  /** Since when it is not asked; `undefined` while it is up. */
+  readonly since: Date | undefined;
 }
 
 /** Where a store tells what an operator must know. */

@@ -101,7 +101,10 @@ describe('requests in one call', () => {
   }, 60_000);
 
   it('leave by one write, however many calls a turn needs', async () => {
-    const store = await RedisStore.create({ redis: redisUrl(), timeoutMs: 5_000, coalesce: true }, quiet);
+    const store = await RedisStore.create(
+      { redis: redisUrl(), timeoutMs: 5_000, coalesce: true, placement: undefined },
+      quiet,
+    );
     try {
       await store.open();
       const writes = jest.spyOn(clientOf(store).stream, '_writev');

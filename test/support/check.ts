@@ -2,6 +2,22 @@ import type { Check } from '../../src/core/check.js';
 
 /** A check as the stores get it, one a minute by default. The key says its window, as every store key does. */
 export function check(key: string, parts: Partial<Omit<Check, 'key'>> = {}): Check {
-  const { windowMs = 60_000, limit = 1, cost = 1, countDenied = false, name = key } = parts;
-  return { key, group: parts.group ?? String(windowMs), name, windowMs, limit, cost, countDenied };
+  const {
+    windowMs = 60_000,
+    limit = 1,
+    cost = 1,
+    countDenied = false,
+    name = key,
+    onStoreError = 'memory',
+  } = parts;
+  return {
+    key,
+    group: parts.group ?? String(windowMs),
+    name,
+    windowMs,
+    limit,
+    cost,
+    countDenied,
+    onStoreError,
+  };
 }

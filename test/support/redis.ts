@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 
 /** Where the Redis of the tests is. */
 export function redisUrl(): string {
@@ -18,15 +18,18 @@ export function plainClient(url = redisUrl()): Redis {
   return new Redis(url);
 }
 
-export async function keysOf(client: Redis, namespace: string): Promise<string[]> {
-  const keys: string[] = [];
-  for await (const page of client.scanStream({ match: `${namespace}:*`, count: 1000 }))
-    keys.push(...(page as string[]));
-  return keys;
+export async function keysOf(client: Redis | Cluster, namespace: string): Promise<string[]> {
+  const keys = new Set<string>();
+  const servers = client instanceof Cluster ? client.nodes('master') : [client];
+  for (const server of servers) {
+    for await (const page of server.scanStream({ match: `${namespace}:*`, count: 1000 }))
+      for (const key of page as string[]) keys.add(key);
+  }
+  return [...keys];
 }
 
 /** What every counter must be, after every test: an integer above 0 that ends, at most its window from now. */
-export async function sweep(client: Redis, namespace: string): Promise<string[]> {
+export async function sweep(client: Redis | Cluster, namespace: string): Promise<string[]> {
   const faults: string[] = [];
   for (const key of await keysOf(client, namespace)) {
     const [left, value] = await Promise.all([client.pttl(key), client.get(key)]);

@@ -1,8 +1,11 @@
-import type { Redis } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
+import { PartedStore } from '../../src/store/parted-store.js';
+import { Placement } from '../../src/store/redis/placement.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import type { Check } from '../../src/core/check.js';
 import { check } from './check.js';
+import type { TestCluster } from './cluster.js';
 import type { Store, StoreLog } from '../../src/store/store.js';
 import type { Subject } from '../contract/store.contract.js';
 import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from './redis.js';
@@ -55,7 +58,10 @@ end`;
 export async function redisSubject(coalesce = true): Promise<RedisSubject> {
   const namespace = uniqueNamespace();
   const client = plainClient();
-  const store = await RedisStore.create({ redis: redisUrl(), timeoutMs: 5_000, coalesce }, quiet);
+  const store = await RedisStore.create(
+    { redis: redisUrl(), timeoutMs: 5_000, coalesce, placement: undefined },
+    quiet,
+  );
   const full = (key: string): string => `${namespace}:${key}`;
   return {
     client,
@@ -82,14 +88,51 @@ export async function redisSubject(coalesce = true): Promise<RedisSubject> {
   };
 }
 
+/** The Redis store on a real cluster: what lies in several slots is decided in parts. */
+export async function clusterSubject(nodes: TestCluster['nodes'], buckets = 256): Promise<RedisSubject> {
+  const namespace = uniqueNamespace();
+  const client = new Cluster([...nodes]);
+  client.on('error', () => undefined);
+  const placement = new Placement({ namespace, buckets, hashTag: undefined });
+  const redis = { cluster: nodes };
+  const inRedis = await RedisStore.create({ redis, timeoutMs: 5_000, coalesce: true, placement }, quiet);
+  const store = new PartedStore(inRedis, (check) => placement.tagOf(check));
+  const named = (key: string): string => `${namespace}:${key}`;
+  const full = (key: string): string => placement.keyOf(check(named(key)));
+  return {
+    client: client as unknown as Redis,
+    namespace,
+    store: prefixed(store, named),
+    full,
+    advance: async (ms) => {
+      const keys = await keysOf(client, namespace);
+      await Promise.all(keys.map((key) => client.eval(ADVANCE, 1, key, ms)));
+    },
+    timeLeft: async (key) => {
+      const left = await client.pttl(full(key));
+      return left === -2 ? undefined : left;
+    },
+    sweep: () => sweep(client, namespace),
+    clear: async () => {
+      await Promise.all((await keysOf(client, namespace)).map((key) => client.del(key)));
+    },
+    stop: async () => {
+      await store.close();
+      await client.quit();
+    },
+  };
+}
+
 /** Puts the tests' keys under a namespace. */
 function prefixed(store: Store, full: (key: string) => string): Store {
   const moved = (checks: readonly Check[]): Check[] =>
     checks.map((check) => ({ ...check, key: full(check.key) }));
   return {
-    consume: (checks) => store.consume(moved(checks)),
+    consume: (checks, refundable) => store.consume(moved(checks), refundable),
     peek: (checks) => store.peek(moved(checks)),
-    reset: (keys) => store.reset(keys.map(full)),
+    refund: (checks, results) => store.refund(moved(checks), results),
+    reset: (checks) => store.reset(moved(checks)),
+    health: () => store.health(),
     open: () => store.open(),
     close: () => store.close(),
   };

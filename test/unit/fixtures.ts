@@ -17,6 +17,7 @@ export function result(parts: Partial<CheckResult> = {}): CheckResult {
     remaining: 4,
     resetAfterMs: 40_000,
     retryAfterMs: 0,
+    source: 'store',
     ...parts,
   };
 }
@@ -28,6 +29,7 @@ export const DEFAULTS: RuleDefaults = {
   defaultKey: '{ip}',
   onMissingKey: 'ip',
   countDenied: false,
+  onStoreError: 'memory',
 };
 
 /** A rule as a decorator or the module declares it; whatever else is given stands in it as it is. */

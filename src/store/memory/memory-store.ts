@@ -1,5 +1,5 @@
-import { type Check, type CheckResult, toResult } from '../../core/check.js';
-import type { Store, StoreLog } from '../store.js';
+import { type Check, type CheckResult, type Source, toResult } from '../../core/check.js';
+import type { Store, StoreHealth, StoreLog } from '../store.js';
 import type { Counter } from './lane.js';
 import { Counters } from './counters.js';
 
@@ -21,15 +21,24 @@ interface Step {
   readonly allowed: boolean;
 }
 
+/** What a check has charged, and may have back. */
+interface Charge {
+  readonly counter: Counter;
+  readonly units: number;
+}
+
 /** Counts in this process: the default, for development, tests and applications of one process. */
 export class MemoryStore implements Store {
   private readonly counters: Counters;
+  private readonly charges = new WeakMap<CheckResult, Charge>();
   private hasWarned = false;
 
   constructor(
     private readonly maxCounters: number,
     private readonly log: StoreLog,
     private readonly clock: Clock = monotonic,
+    /** What its answers say of where they come from. */
+    private readonly source: Source = 'store',
   ) {
     this.counters = new Counters(maxCounters, () => {
       this.warnOfLoss();
@@ -42,7 +51,7 @@ export class MemoryStore implements Store {
   }
 
   // What lua/consume.lua does for a request: charge, and take back what does not count where one check denies.
-  consume(checks: readonly Check[]): CheckResult[] {
+  consume(checks: readonly Check[], refundable = false): CheckResult[] {
     const nowMs = Math.floor(this.clock());
     const steps = checks.map((check) => this.charge(check, nowMs));
     const passes = steps.every(({ allowed }) => allowed);
@@ -51,6 +60,7 @@ export class MemoryStore implements Store {
     for (const { check, used, charged } of steps) {
       if (charged > 0 && used === charged) this.counters.tidy(check.group, nowMs);
     }
+    if (refundable) this.noteCharges(steps, results, passes);
     return results;
   }
 
@@ -59,11 +69,26 @@ export class MemoryStore implements Store {
     return checks.map((check) => this.settle(this.look(check, nowMs), true, nowMs));
   }
 
-  reset(keys: readonly string[]): void {
-    for (const key of keys) {
+  refund(checks: readonly Check[], results: readonly CheckResult[]): CheckResult[] {
+    const nowMs = Math.floor(this.clock());
+    return results.map((result, i) => {
+      const charge = this.charges.get(result);
+      const check = checks[i];
+      if (charge === undefined || check === undefined) return result;
+      this.charges.delete(result);
+      return this.giveBack(check, charge, result.allowed, nowMs);
+    });
+  }
+
+  reset(checks: readonly Check[]): void {
+    for (const { key } of checks) {
       const counter = this.counters.get(key, -Infinity);
       if (counter !== undefined) this.counters.delete(counter);
     }
+  }
+
+  health(): StoreHealth {
+    return { store: 'memory', isUp: true, reason: undefined, since: undefined };
   }
 
   async open(): Promise<void> {
@@ -101,11 +126,30 @@ export class MemoryStore implements Store {
   private settle({ check, allowed, ...step }: Step, passes: boolean, nowMs: number): CheckResult {
     // a look may have come before another check of its request opened the window
     const counter = step.counter ?? (passes ? undefined : this.counters.get(check.key, nowMs));
-    if (counter === undefined) return toResult(check, allowed, 0, 0);
+    if (counter === undefined) return toResult(check, allowed, 0, 0, this.source);
     const used = passes ? step.used : counter.used;
     if (counter.used === 0) this.counters.delete(counter);
     else if (!allowed || counter.used >= check.limit) counter.lane.markFull(counter);
-    return toResult(check, allowed, used, used === 0 ? 0 : counter.endsAtMs - nowMs);
+    return toResult(check, allowed, used, used === 0 ? 0 : counter.endsAtMs - nowMs, this.source);
+  }
+
+  private noteCharges(steps: readonly Step[], results: readonly CheckResult[], passes: boolean): void {
+    steps.forEach(({ check, counter, charged }, i) => {
+      const result = results[i];
+      if (counter === undefined || result === undefined || !(passes || check.countDenied)) return;
+      if (charged > 0) this.charges.set(result, { counter, units: charged });
+    });
+  }
+
+  private giveBack(check: Check, { counter, units }: Charge, allowed: boolean, nowMs: number): CheckResult {
+    const living = this.counters.get(check.key, nowMs);
+    if (living === counter) {
+      counter.used -= Math.min(units, counter.used);
+      if (counter.used === 0) this.counters.delete(counter);
+    }
+    const used = living?.used ?? 0;
+    const leftMs = living === undefined || used === 0 ? 0 : living.endsAtMs - nowMs;
+    return toResult(check, allowed, used, leftMs, this.source);
   }
 
   private warnOfLoss(): void {

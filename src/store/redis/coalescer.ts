@@ -1,5 +1,5 @@
 import type { Check, CheckResult } from '../../core/check.js';
-import { Batch } from './redis-codec.js';
+import { Batch, type Request } from './redis-codec.js';
 
 // taken once, so that a test's fake timers do not keep visits from the server
 const { setImmediate } = globalThis;
@@ -9,11 +9,12 @@ const { setImmediate } = globalThis;
  *
  * Under HTTP each request is a callback of its own: microtasks and `nextTick` end with it, so nothing short of
  * `setImmediate` sees two of them. It runs at the end of the turn; a lone request waits for no timer.
- * The order of arrival is the order of counting.
+ * The order of arrival is the order of counting. In a Cluster only what has one hash tag may travel together.
  */
 export class Coalescer {
-  private batch: Batch | undefined;
-  private full: Batch[] = [];
+  private batches: Batch[] = [];
+  /** The batch that still takes requests, for each hash tag. */
+  private readonly open = new Map<string, Batch>();
 
   constructor(
     /** Sends the calls of one turn, in their order. */
@@ -22,33 +23,32 @@ export class Coalescer {
     private readonly coalesce: boolean,
   ) {}
 
-  ask(checks: readonly Check[], charging: boolean): Promise<CheckResult[]> {
+  ask(tag: string, request: Omit<Request, 'resolve' | 'reject'>): Promise<CheckResult[]> {
     return new Promise((resolve, reject) => {
-      this.batchFor(checks).add({ checks, charging, resolve, reject });
+      this.batchFor(tag, request.checks).add({ ...request, resolve, reject });
       if (!this.coalesce) this.flush();
     });
   }
 
-  private batchFor(checks: readonly Check[]): Batch {
-    if (this.batch === undefined) {
-      this.batch = new Batch();
-      if (this.coalesce)
-        setImmediate(() => {
-          this.flush();
-        });
-    } else if (!this.batch.fits(checks)) {
-      this.full.push(this.batch);
-      this.batch = new Batch();
-    }
-    return this.batch;
+  private batchFor(tag: string, checks: readonly Check[]): Batch {
+    const open = this.open.get(tag);
+    if (open?.fits(checks) === true) return open;
+    if (this.batches.length === 0 && this.coalesce)
+      setImmediate(() => {
+        this.flush();
+      });
+    const batch = new Batch();
+    this.batches.push(batch);
+    this.open.set(tag, batch);
+    return batch;
   }
 
   /** Sends what has gathered. */
   flush(): void {
-    if (this.batch === undefined) return;
-    const batches = [...this.full, this.batch];
-    this.batch = undefined;
-    this.full = [];
+    if (this.batches.length === 0) return;
+    const { batches } = this;
+    this.batches = [];
+    this.open.clear();
     this.send(batches);
   }
 }

@@ -2,7 +2,7 @@ import { show } from '../../core/errors.js';
 import { COUNT } from '../../core/forms.js';
 
 /**
- * What we need of a client: any `Redis` of ioredis 5 or 6, whichever copy it comes from.
+ * What we need of a client: any `Redis` or `Cluster` of ioredis 5 or 6, whichever copy it comes from.
  * Known by its methods, since the class of another copy is another class.
  */
 export interface RedisClient {
@@ -13,6 +13,35 @@ export interface RedisClient {
   evalsha(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>;
   eval(script: string, numkeys: number, ...args: string[]): Promise<unknown>;
   del(...keys: string[]): Promise<unknown>;
+  connect?(): Promise<unknown>;
+  on?(event: 'ready', listener: () => void): unknown;
+  once?(event: 'ready', listener: () => void): unknown;
+  off?(event: 'ready', listener: () => void): unknown;
+  readonly options?: object | undefined;
+  /** Of a Cluster: the servers of each slot, its primary first. */
+  readonly slots?: readonly (readonly string[] | undefined)[] | undefined;
+}
+
+/** Some nodes of a Redis Cluster, to find the others by, and the options of ioredis' `Cluster`. */
+export interface RedisClusterOptions {
+  /** At least one: `{ host, port }`, `'redis://host:6379'` or a port. */
+  readonly cluster: readonly (string | number | { readonly host?: string; readonly port?: number })[];
+  /** What is given wins over what the limiter would set; `redisOptions` are those of each node's connection. */
+  readonly options?: RedisClusterClientOptions | undefined;
+}
+
+export interface RedisClusterClientOptions {
+  readonly keyPrefix?: string | undefined;
+  readonly natMap?: object | undefined;
+  readonly dnsLookup?: ((...args: never[]) => void) | undefined;
+  readonly useSRVRecords?: boolean | undefined;
+  readonly maxRedirections?: number | undefined;
+  readonly retryDelayOnTryAgain?: number | undefined;
+  readonly retryDelayOnClusterDown?: number | undefined;
+  readonly slotsRefreshTimeout?: number | undefined;
+  readonly slotsRefreshInterval?: number | undefined;
+  readonly clusterRetryStrategy?: ((times: number, reason?: Error) => unknown) | undefined;
+  readonly redisOptions?: Omit<RedisConnectionOptions, 'host' | 'port' | 'path'> | undefined;
 }
 
 /** How to reach Redis: the options of ioredis' `Redis`. What is given wins over what the limiter would set. */
@@ -50,10 +79,10 @@ export interface RedisConnectionOptions {
 }
 
 /** Where Redis is, or a client that is already connected to it. */
-export type RedisOption = string | RedisConnectionOptions | RedisClient;
+export type RedisOption = string | RedisConnectionOptions | RedisClusterOptions | RedisClient;
 
 const REDIS_FORM =
-  "a URL ('redis://host:6379', 'rediss://…'), ioredis options with host, port, path or sentinels, or an ioredis client";
+  "a URL ('redis://host:6379', 'rediss://…'), ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, or an ioredis client";
 
 export function isClient(redis: unknown): redis is RedisClient {
   const client = redis as Partial<RedisClient> | null;
@@ -74,8 +103,11 @@ export function checkRedisOption(redis: unknown): asserts redis is RedisOption {
     return;
   }
   if (isClient(redis)) {
-    if (redis.isCluster)
-      throw new TypeError('a Cluster client is not supported yet; give a client of one server');
+    if (redis.isCluster) checkKeyPrefix(redis.options);
+    return;
+  }
+  if (isClusterOption(redis)) {
+    checkClusterOption(redis);
     return;
   }
   if (typeof redis === 'object' && redis !== null && 'sendCommand' in redis) {
@@ -85,6 +117,40 @@ export function checkRedisOption(redis: unknown): asserts redis is RedisOption {
   const { db, sentinels } = redis;
   if (db !== undefined && !COUNT.fits(db)) throw new TypeError(`db: ${show(db)} is not ${COUNT.words}`);
   if (sentinels?.length === 0) throw new TypeError('sentinels: none is named');
+}
+
+export function isClusterOption(redis: unknown): redis is RedisClusterOptions {
+  return typeof redis === 'object' && redis !== null && 'cluster' in redis;
+}
+
+/** Whether the counters will lie in a Cluster. */
+export function isClustered(redis: RedisOption | undefined): boolean {
+  return isClient(redis) ? redis.isCluster : isClusterOption(redis);
+}
+
+function checkClusterOption(redis: RedisClusterOptions): void {
+  const { cluster, options, ...others } = redis;
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw new TypeError(`${other}: stands beside cluster; it belongs into options`);
+  if (!Array.isArray(cluster) || cluster.length === 0)
+    throw new TypeError(`cluster: ${show(cluster)} is not a list of nodes, such as [{ host, port }]`);
+  if (options !== undefined && (typeof options !== 'object' || options === null))
+    throw new TypeError(`options: ${show(options)} is not an object of options of ioredis' Cluster`);
+  checkKeyPrefix(options);
+}
+
+/** Empty braces are no hash tag: the counters of one request would lie anywhere. */
+function checkKeyPrefix(options: object | undefined): void {
+  const { keyPrefix, redisOptions } = Object(options) as {
+    readonly keyPrefix?: unknown;
+    readonly redisOptions?: { readonly keyPrefix?: unknown };
+  };
+  const prefix = String(keyPrefix ?? redisOptions?.keyPrefix ?? '');
+  const open = prefix.indexOf('{');
+  if (open >= 0 && prefix[open + 1] === '}')
+    throw new TypeError(
+      `keyPrefix: ${show(prefix)} has empty braces, with which no two counters share a slot`,
+    );
 }
 
 function namesPlace(redis: unknown): redis is RedisConnectionOptions {

@@ -1,6 +1,6 @@
 import { type Check, type CheckResult, toResult } from '../../core/check.js';
 
-// The only place that knows the positions of lua/consume.lua's arguments and reply.
+// The only place that knows the positions of the arguments and replies of lua/*.lua.
 
 const NO_LIMIT = '-1';
 const ALL_PASS = 0;
@@ -16,6 +16,8 @@ export interface Request {
   readonly checks: readonly Check[];
   /** Whether its visits are charged; else they are only looked at. */
   readonly charging: boolean;
+  /** Told, where it is wanted, the server's clock of the answer in milliseconds. */
+  readonly onTime: ((nowMs: number, results: readonly CheckResult[]) => void) | undefined;
   resolve(results: CheckResult[]): void;
   reject(error: unknown): void;
 }
@@ -42,9 +44,30 @@ interface Placed {
 /** The requests that go out in one call of the script. */
 export class Batch {
   private readonly slots = new Map<string, Slot>();
-  private readonly requests: { readonly request: Request; readonly placed: readonly Placed[] }[] = [];
+  private readonly members: { readonly request: Request; readonly placed: readonly Placed[] }[] = [];
   private checks = 0;
   private cost = 0;
+  private isTimed = false;
+
+  constructor(
+    /** When the first of its requests was asked, by the process's own clock. */
+    readonly sinceMs: number = performance.now(),
+  ) {}
+
+  get requests(): readonly Request[] {
+    return this.members.map(({ request }) => request);
+  }
+
+  /** Whether it goes to several counters, and so could go in several calls. */
+  get isDivisible(): boolean {
+    return this.slots.size > 1;
+  }
+
+  /** The key of one of its counters. */
+  get someKey(): string {
+    for (const key of this.slots.keys()) return key;
+    return '';
+  }
 
   /** Whether a request may share this call; the first one always may. */
   fits(checks: readonly Check[]): boolean {
@@ -59,7 +82,8 @@ export class Batch {
   add(request: Request): void {
     const { checks, charging } = request;
     const placed = checks.map((check) => ({ check, slot: this.slotOf(check, charging) }));
-    this.requests.push({ request, placed });
+    this.members.push({ request, placed });
+    this.isTimed ||= request.onTime !== undefined;
     this.checks += checks.length;
     this.cost += costOf(checks);
   }
@@ -104,8 +128,8 @@ export class Batch {
   }
 
   private describeRequests(): string {
-    let text = '';
-    for (const { request, placed } of this.requests) {
+    let text = this.isTimed ? '@' : '';
+    for (const { request, placed } of this.members) {
       for (const { check, slot } of placed) text += `${slot.place},${describe(check, request.charging)};`;
       text += '|';
     }
@@ -116,43 +140,83 @@ export class Batch {
   answer(reply: unknown, toError: (error: Error) => Error): void {
     if (!Array.isArray(reply)) throw notOurs();
     const [kind, ...values] = reply as readonly unknown[];
-    if (Number(kind) === ALL_PASS) this.answerAll(values);
-    else if (Number(kind) === EACH) this.answerEach(values, toError);
+    const nowMs = this.isTimed ? integer(values.pop()) : 0;
+    if (Number(kind) === ALL_PASS) this.answerAll(values, nowMs);
+    else if (Number(kind) === EACH) this.answerEach(values, nowMs, toError);
     else throw notOurs();
   }
 
   fail(error: unknown): void {
-    for (const { request } of this.requests) request.reject(error);
+    for (const { request } of this.members) request.reject(error);
   }
 
   /** All pass: from what a counter holds after all, what each check found is worked out in the order they came. */
-  private answerAll(values: readonly unknown[]): void {
+  private answerAll(values: readonly unknown[], nowMs: number): void {
     if (values.length !== 2 * this.slots.size) throw notOurs();
     for (const slot of this.slots.values()) {
       slot.used = integer(values[2 * slot.place - 2]) - slot.cost;
       slot.left = integer(values[2 * slot.place - 1]);
     }
-    for (const { request, placed } of this.requests) {
-      request.resolve(placed.map(({ check, slot }) => readNext(check, slot, request.charging)));
+    for (const { request, placed } of this.members) {
+      const results = placed.map(({ check, slot }) => readNext(check, slot, request.charging));
+      request.onTime?.(nowMs, results);
+      request.resolve(results);
     }
   }
 
   /** Some request does not pass: the reply has each check's own numbers. */
-  private answerEach(values: readonly unknown[], toError: (error: Error) => Error): void {
+  private answerEach(values: readonly unknown[], nowMs: number, toError: (error: Error) => Error): void {
     if (values.length !== 2 * this.checks) throw notOurs();
     let at = 0;
-    for (const { request } of this.requests) {
+    for (const { request } of this.members) {
       const { checks, charging } = request;
       const from = at;
       at += 2 * checks.length;
       const error = values[from];
-      if (typeof error === 'string' && !isInteger(error)) request.reject(toError(new Error(error)));
-      else
-        request.resolve(
-          checks.map((check, i) => readOne(check, charging, values[from + 2 * i], values[from + 2 * i + 1])),
-        );
+      if (typeof error === 'string' && !isInteger(error)) {
+        request.reject(toError(new Error(error)));
+        continue;
+      }
+      const results = checks.map((check, i) =>
+        readOne(check, charging, values[from + 2 * i], values[from + 2 * i + 1]),
+      );
+      request.onTime?.(nowMs, results);
+      request.resolve(results);
     }
   }
+}
+
+/** What is given back to one counter. */
+export interface Refund {
+  readonly check: Check;
+  /** What `consume` answered. */
+  readonly result: CheckResult;
+  /** The server's clock, in milliseconds, at the end of the window that was charged. */
+  readonly endsAtMs: number;
+}
+
+/** KEYS and ARGV of lua/refund.lua. */
+export function encodeRefunds(refunds: readonly Refund[]): {
+  readonly keys: string[];
+  readonly args: string[];
+} {
+  return {
+    keys: refunds.map(({ check }) => check.key),
+    args: refunds.flatMap(({ check, endsAtMs }) => [
+      String(check.windowMs),
+      String(endsAtMs),
+      String(check.cost),
+    ]),
+  };
+}
+
+/** The answers as they are after giving back. */
+export function readRefunds(refunds: readonly Refund[], reply: unknown): CheckResult[] {
+  if (!Array.isArray(reply) || reply.length !== 2 * refunds.length) throw notOurs();
+  const values = reply as readonly unknown[];
+  return refunds.map(({ check, result }, i) =>
+    toResult(check, result.allowed, integer(values[2 * i]), integer(values[2 * i + 1])),
+  );
 }
 
 /** A check as the script reads it when not all requests pass. */

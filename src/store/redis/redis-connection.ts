@@ -1,17 +1,22 @@
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
 import { FreqLimitError, showError } from '../../core/errors.js';
+import { complaintsOf } from './client-options.js';
+import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-client.js';
 import type { StoreLog } from '../store.js';
-import { isClient, type RedisClient, type RedisOption } from './redis-client.js';
 
 /** A client, and what is ours to do with it. */
 export interface Connection {
   readonly client: RedisClient;
-  /** Whether the server is known to be away, and the log knows it too. */
-  readonly isLost: boolean;
   /** Connects and waits until the server is ready, a second at most; what fails goes on in the background. */
   open(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Who hears of a connection that is lost and found. */
+export interface ConnectionListener {
+  onLost(reason: string): void;
+  onReady(): void;
 }
 
 const LONGEST_START_MS = 1_000;
@@ -22,22 +27,38 @@ export async function connectionFor(
   redis: RedisOption,
   timeoutMs: number,
   log: StoreLog,
+  listener: ConnectionListener,
 ): Promise<Connection> {
   if (isClient(redis)) {
-    return { client: redis, isLost: false, open: () => Promise.resolve(), close: () => Promise.resolve() };
+    for (const complaint of complaintsOf(redis)) log.warn(complaint);
+    return new BorrowedConnection(redis, listener);
   }
-  const { Redis } = await loadIoredis();
-  const given = typeof redis === 'string' ? {} : redis;
-  const options = { ...limiterOptions(timeoutMs), ...given, lazyConnect: true };
-  return new OwnConnection(typeof redis === 'string' ? new Redis(redis, options) : new Redis(options), log);
+  const ioredis = await loadIoredis();
+  return new OwnConnection(connect(ioredis, redis, timeoutMs), listener);
 }
 
-/** The constructor as ioredis 5 and 6 share it; their own types differ in what they allow beside. */
-type RedisConstructor = new (...args: [options: object] | [url: string, options: object]) => Redis;
+function connect({ Redis, Cluster }: Ioredis, redis: Exclude<RedisOption, RedisClient>, timeoutMs: number) {
+  if (typeof redis === 'string') return new Redis(redis, { ...limiterOptions(timeoutMs), lazyConnect: true });
+  if (!isClusterOption(redis))
+    return new Redis({ ...limiterOptions(timeoutMs), ...redis, lazyConnect: true });
+  const { cluster, options = {} } = redis;
+  return new Cluster(cluster, {
+    ...clusterOptions(),
+    ...options,
+    redisOptions: { ...limiterOptions(timeoutMs), ...options.redisOptions },
+    lazyConnect: true,
+  });
+}
 
-async function loadIoredis(): Promise<{ Redis: RedisConstructor }> {
+/** The constructors as ioredis 5 and 6 share them; their own types differ in what they allow beside. */
+interface Ioredis {
+  readonly Redis: new (...args: [options: object] | [url: string, options: object]) => Redis;
+  readonly Cluster: new (nodes: readonly unknown[], options: object) => Cluster;
+}
+
+async function loadIoredis(): Promise<Ioredis> {
   try {
-    return await import('ioredis');
+    return (await import('ioredis')) as unknown as Ioredis;
   } catch (error) {
     throw new FreqLimitError(
       'FREQ_LIMIT_INVALID_OPTIONS',
@@ -58,49 +79,84 @@ function limiterOptions(timeoutMs: number): object {
     maxRetriesPerRequest: 0,
     // a visit is answered now or not at all: none waits in memory for a server that is away
     enableOfflineQueue: false,
-    // a server that hangs: give up on the question, then on the socket
-    commandTimeout: timeoutMs,
+    // for what the client itself asks when it connects; a visit has its own deadline
+    commandTimeout: Math.max(1_000, 2 * timeoutMs),
+    // a server that hangs: let go of the socket, so that Sentinel or the Cluster is asked who is the primary now
     socketTimeout: Math.max(500, 2 * timeoutMs),
     connectTimeout: 1_000,
     keepAlive: 10_000,
     // a timer that ioredis keeps when it lets go of a lost connection; the process waits for it
     disconnectTimeout: 50,
     // back soon after the server is, and not all processes in the same moment
-    retryStrategy: (times: number) => Math.min(50 * times, 1_000) + Math.random() * 50,
+    retryStrategy: backOff,
     // a primary that became a replica, or is still loading: look for the primary again, but do not resend
-    reconnectOnError: (error: Error) => (/^(READONLY|LOADING|MASTERDOWN)/.test(error.message) ? 1 : false),
+    reconnectOnError: (error: Error) => (/READONLY|LOADING|MASTERDOWN/.test(error.message) ? 1 : false),
   };
+}
+
+/** What is said one level higher where there are several servers. */
+function clusterOptions(): object {
+  return {
+    // the Cluster asks again on its own what a lost connection has not answered; that would count twice
+    retryDelayOnFailover: 0,
+    enableOfflineQueue: false,
+    // these refusals have run nothing, so asking again is safe; but the visit waits meanwhile
+    maxRedirections: 4,
+    retryDelayOnTryAgain: 20,
+    retryDelayOnClusterDown: 100,
+    slotsRefreshTimeout: 500,
+    // who owns which slot is looked up again on its own after an error, but no oftener than this
+    slotsRefreshInterval: 5_000,
+    clusterRetryStrategy: backOff,
+  };
+}
+
+function backOff(times: number): number {
+  return Math.min(50 * times, 1_000) + Math.random() * 50;
 }
 
 class OwnConnection implements Connection {
   readonly client: RedisClient;
-  isLost = false;
   private closing: Promise<void> | undefined;
+  private lastError: unknown;
 
   constructor(
-    private readonly redis: Redis,
-    private readonly log: StoreLog,
+    private readonly redis: Redis | Cluster,
+    private readonly listener: ConnectionListener,
   ) {
-    this.client = redis;
+    this.client = redis as unknown as RedisClient;
     redis.on('error', (error: Error) => {
-      this.noteLoss(error);
+      this.lastError = error;
+      if (redis.status !== 'ready') this.lose();
+    });
+    redis.on('close', () => {
+      this.lose();
     });
     redis.on('ready', () => {
-      this.noteReturn();
+      this.lastError = undefined;
+      listener.onReady();
     });
   }
 
   async open(): Promise<void> {
     if (this.redis.status !== 'wait') return;
     const connected = this.redis.connect().catch((error: unknown) => {
-      this.noteLoss(error);
+      this.lastError = error;
+      this.lose();
     });
     await within(LONGEST_START_MS, connected);
+    if (!isReady(this.redis)) this.lose();
   }
 
   close(): Promise<void> {
     this.closing ??= this.end();
     return this.closing;
+  }
+
+  private lose(): void {
+    if (this.closing !== undefined) return;
+    const why = this.lastError === undefined ? 'the connection is closed' : showError(this.lastError);
+    this.listener.onLost(`Redis cannot be reached: ${why}`);
   }
 
   private async end(): Promise<void> {
@@ -111,19 +167,39 @@ class OwnConnection implements Connection {
     // a connection that is lost has ended already, and says so no more
     if (status === 'ready' || status === 'connect') await within(LONGEST_QUIT_MS, ended);
   }
+}
 
-  /** One line when the server is lost, however often the client tries again. */
-  private noteLoss(error: unknown): void {
-    if (this.isLost) return;
-    this.isLost = true;
-    this.log.error(`Redis cannot be reached: ${showError(error)}. Trying again until it can.`);
+/** A client that others use too: it is asked when it is ready, and listened to. */
+class BorrowedConnection implements Connection {
+  private readonly onReady = (): void => {
+    this.listener.onReady();
+  };
+
+  constructor(
+    readonly client: RedisClient,
+    private readonly listener: ConnectionListener,
+  ) {
+    client.on?.('ready', this.onReady);
   }
 
-  private noteReturn(): void {
-    if (!this.isLost) return;
-    this.isLost = false;
-    this.log.warn('Redis is reached again.');
+  async open(): Promise<void> {
+    const { client } = this;
+    if (isReady(client)) return;
+    const ready = new Promise<void>((resolve) => client.once?.('ready', resolve));
+    // one that waits for its first command is connected now, as by that command
+    if (client.status === 'wait') client.connect?.().catch(ignore);
+    await within(LONGEST_START_MS, ready);
   }
+
+  close(): Promise<void> {
+    this.client.off?.('ready', this.onReady);
+    return Promise.resolve();
+  }
+}
+
+/** Whether what is sent now goes to a server at once. */
+export function isReady(client: { readonly status: string }): boolean {
+  return client.status === 'ready';
 }
 
 function ignore(): void {

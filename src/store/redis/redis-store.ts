@@ -1,60 +1,107 @@
+import calculateSlot from 'cluster-key-slot';
 import type { Check, CheckResult } from '../../core/check.js';
 import { FreqLimitError, showError } from '../../core/errors.js';
-import type { Store, StoreLog } from '../store.js';
+import { consumeInParts, type PartStore, partsOf } from '../parts.js';
+import type { Store, StoreHealth, StoreLog } from '../store.js';
+import { advised } from './advice.js';
+import type { Breaker } from './breaker.js';
 import { Coalescer } from './coalescer.js';
-import { consumeLua } from './lua.generated.js';
-import type { RedisOption } from './redis-client.js';
-import type { Batch } from './redis-codec.js';
-import { type Connection, connectionFor } from './redis-connection.js';
+import { withDeadline } from './deadline.js';
+import { consumeLua, refundLua } from './lua.generated.js';
+import { Outage } from './outage.js';
+import type { Placement } from './placement.js';
+import type { RedisClient, RedisOption } from './redis-client.js';
+import { Batch, encodeRefunds, readRefunds, type Refund, type Request } from './redis-codec.js';
+import { type Connection, connectionFor, isReady } from './redis-connection.js';
 import { Script } from './script.js';
 
 const CONSUME = new Script(consumeLua);
+/** For a server that is full: counters are small and end by themselves, so they are let in all the same (Redis ≥ 7). */
+const CONSUME_WHEN_FULL = new Script(`#!lua flags=allow-oom\n${consumeLua}`);
+const REFUND = new Script(refundLua);
+
 const SILENT_MS = 10_000;
 const MOST_TROUBLES = 20;
+/** The server of all keys where there is one, and of the connection as a whole. */
+const THE_SERVER = '';
 
 export interface RedisStoreOptions {
   readonly redis: RedisOption;
   readonly timeoutMs: number;
   /** Whether the checks of several requests may share a call. */
   readonly coalesce: boolean;
+  /** Where counters lie in a Cluster; none elsewhere. */
+  readonly placement: Placement | undefined;
 }
 
-/** Counts in Redis: one script call for all the checks of a request, and under load for those of many requests. */
+/**
+ * Counts in Redis: one script call for all the checks of a request, and under load for those of many requests.
+ *
+ * No wait is longer than `timeoutMs`, nothing is queued for a server that is away, and nothing is asked a second time
+ * that may have been counted. In a Cluster the checks of one request have one hash tag.
+ */
 export class RedisStore implements Store {
   private readonly coalescer: Coalescer;
+  private readonly outage: Outage;
+  private readonly windows = new WeakMap<CheckResult, number>();
+  private readonly silentUntilMs = new Map<string, number>();
+  private connection!: Connection;
   private opening: Promise<void> | undefined;
   private isOpen = false;
-  private readonly silentUntilMs = new Map<string, number>();
 
   private constructor(
-    private readonly connection: Connection,
-    coalesce: boolean,
+    private readonly options: RedisStoreOptions,
     private readonly log: StoreLog,
   ) {
     this.coalescer = new Coalescer((batches) => {
       this.sendAll(batches);
-    }, coalesce);
+    }, options.coalesce);
+    this.outage = new Outage(log, (server) => this.isOurs(server));
   }
 
-  static async create({ redis, timeoutMs, coalesce }: RedisStoreOptions, log: StoreLog): Promise<RedisStore> {
-    return new RedisStore(await connectionFor(redis, timeoutMs, log), coalesce, log);
+  static async create(options: RedisStoreOptions, log: StoreLog): Promise<RedisStore> {
+    const store = new RedisStore(options, log);
+    store.connection = await connectionFor(options.redis, options.timeoutMs, log, {
+      onLost: (reason) => {
+        store.outage.breakerOf(THE_SERVER).open(reason);
+      },
+      onReady: () => {
+        store.outage.hope();
+        store.outage.breakerOf(THE_SERVER).succeed();
+      },
+    });
+    return store;
   }
 
-  consume(checks: readonly Check[]): Promise<CheckResult[]> {
-    return this.coalescer.ask(checks, true);
+  consume(checks: readonly Check[], refundable = false): Promise<CheckResult[]> {
+    return this.ask(checks, true, refundable);
   }
 
   peek(checks: readonly Check[]): Promise<CheckResult[]> {
-    return this.coalescer.ask(checks, false);
+    return this.ask(checks, false, false);
   }
 
-  async reset(keys: readonly string[]): Promise<void> {
+  refund(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
+    return this.giveBack(this.placed(checks), results);
+  }
+
+  async reset(checks: readonly Check[]): Promise<void> {
+    const keys = this.placed(checks).map(({ key }) => key);
+    if (keys.length === 0) return;
     try {
       await this.open();
-      if (keys.length > 0) await this.connection.client.del(...keys);
+      if (!isReady(this.client)) throw new NotReadyError(this.client.status);
+      const calls = this.client.isCluster
+        ? keys.map((key) => this.client.del(key))
+        : [this.client.del(...keys)];
+      await withDeadline(Promise.all(calls), this.options.timeoutMs);
     } catch (error) {
-      throw this.failure(error);
+      throw toFailure(error);
     }
+  }
+
+  health(): StoreHealth {
+    return this.outage.health();
   }
 
   async open(): Promise<void> {
@@ -68,37 +115,213 @@ export class RedisStore implements Store {
     return this.connection.close();
   }
 
+  private get client(): RedisClient {
+    return this.connection.client;
+  }
+
+  /** The checks with the keys that the server has them under. */
+  private placed(checks: readonly Check[]): readonly Check[] {
+    const { placement } = this.options;
+    if (placement === undefined) return checks;
+    return checks.map((check) => ({ ...check, key: placement.keyOf(check) }));
+  }
+
+  private ask(checks: readonly Check[], charging: boolean, refundable: boolean): Promise<CheckResult[]> {
+    const placed = this.placed(checks);
+    const [first] = checks;
+    const [{ key } = { key: '' }] = placed;
+    if (first === undefined) return Promise.resolve([]);
+    if (!this.breakerOf(key).admits()) return Promise.reject(this.refusal());
+    // what has one hash tag may travel together
+    const tag = this.options.placement?.tagOf(first) ?? '';
+    const onTime = refundable ? this.noteWindows : undefined;
+    return this.coalescer.ask(tag, { checks: placed, charging, onTime });
+  }
+
+  private readonly noteWindows = (nowMs: number, results: readonly CheckResult[]): void => {
+    for (const result of results) this.windows.set(result, nowMs + result.resetAfterMs);
+  };
+
   /** Several calls leave by one write: it is dearer than what is written, for this process and for the server. */
   private sendAll(batches: readonly Batch[]): void {
-    const stream = batches.length > 1 ? this.connection.client.stream : undefined;
+    const stream = batches.length > 1 ? this.client.stream : undefined;
     stream?.cork();
     for (const batch of batches) void this.send(batch);
     stream?.uncork();
   }
 
   private async send(batch: Batch): Promise<void> {
+    const breaker = this.breakerOf(batch.someKey);
     try {
-      if (!this.isOpen) await this.open();
-      const { keys, args } = batch.encode();
-      batch.answer(await CONSUME.run(this.connection.client, keys, args), (error) => this.failure(error));
+      if (!this.isOpen) await withDeadline(this.open(), this.leftMs(batch));
+      batch.answer(await this.call(batch), (error) => this.told(error));
+      breaker.succeed();
     } catch (error) {
-      batch.fail(this.failure(error));
+      if (isMoving(error) && batch.isDivisible) {
+        for (const request of batch.requests) void this.sendInParts(request, batch.sinceMs);
+        return;
+      }
+      const failure = toFailure(error);
+      breaker.fail(failure.message, isSure(error));
+      batch.fail(failure);
     }
   }
 
-  /** Whatever went wrong as one kind of error, which the operator hears of too. */
-  private failure(error: unknown): FreqLimitError {
-    const message = `Redis gave no answer: ${showError(error)}`;
-    this.tell(message);
-    return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', message, { cause: error });
+  /** Asks; where the server is full, once more in the way that is let in. */
+  private async call(batch: Batch): Promise<unknown> {
+    const { keys, args } = batch.encode();
+    try {
+      return await this.run(CONSUME, keys, args, this.leftMs(batch));
+    } catch (error) {
+      // refused at the first write, so nothing is counted
+      if (!isFull(error)) throw error;
+      return this.run(CONSUME_WHEN_FULL, keys, args, this.leftMs(batch)).then(
+        (reply) => {
+          this.tell(toFailure(error).message);
+          return reply;
+        },
+        (second: unknown) => {
+          // a server that is older than the flag does not know what it reads
+          throw showError(second).includes('compiling') ? error : second;
+        },
+      );
+    }
   }
 
-  /** A line for the operator: one trouble is told once in a while, and none that the connection has told already. */
+  private async run(
+    script: Script,
+    keys: readonly string[],
+    args: readonly string[],
+    leftMs: number,
+  ): Promise<unknown> {
+    const { client } = this;
+    // what a client would keep for later is not asked: it could be counted long after the visit was answered
+    if (!isReady(client)) throw new NotReadyError(client.status);
+    return withDeadline(script.run(client, keys, args), leftMs);
+  }
+
+  private leftMs({ sinceMs }: Batch): number {
+    return Math.max(1, this.options.timeoutMs - (performance.now() - sinceMs));
+  }
+
+  /** While a slot moves, only calls of one key find their way. TRYAGAIN has run nothing. */
+  private async sendInParts(request: Request, sinceMs: number): Promise<void> {
+    const { checks, charging } = request;
+    const store: PartStore = {
+      consume: (part) =>
+        new Promise((resolve, reject) => {
+          const onTime = charging ? this.noteWindows : undefined;
+          const batch = new Batch(sinceMs);
+          batch.add({ checks: part, charging, onTime, resolve, reject });
+          void this.send(batch);
+        }),
+      refund: (part, results) => this.giveBack(part, results),
+    };
+    try {
+      request.resolve(
+        await consumeInParts(
+          partsOf(checks, ({ key }) => key),
+          store,
+        ),
+      );
+    } catch (error) {
+      request.reject(error);
+    }
+  }
+
+  private async giveBack(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
+    const refunds = checks.flatMap((check, i) => {
+      const result = results[i];
+      const endsAtMs = result && this.windows.get(result);
+      if (result === undefined || endsAtMs === undefined || check.cost === 0 || result.used === 0) return [];
+      this.windows.delete(result);
+      return [{ check, result, endsAtMs }];
+    });
+    const given = new Map<CheckResult, CheckResult>();
+    try {
+      const after = await this.callRefund(refunds);
+      refunds.forEach(({ result }, i) => given.set(result, after[i] ?? result));
+    } catch (error) {
+      this.told(error);
+    }
+    return results.map((result) => given.get(result) ?? result);
+  }
+
+  private async callRefund(refunds: readonly Refund[]): Promise<CheckResult[]> {
+    if (refunds.length === 0) return [];
+    const { keys, args } = encodeRefunds(refunds);
+    try {
+      return readRefunds(refunds, await this.run(REFUND, keys, args, this.options.timeoutMs));
+    } catch (error) {
+      if (!isMoving(error) || refunds.length === 1) throw error;
+      const single = await Promise.all(refunds.map((refund) => this.callRefund([refund])));
+      return single.flat();
+    }
+  }
+
+  private breakerOf(key: string): Breaker {
+    return this.outage.breakerOf(this.serverOf(key));
+  }
+
+  /** The primary that a key lies on, as far as the client knows. */
+  private serverOf(key: string): string {
+    const { slots, options } = this.client;
+    if (slots === undefined) return THE_SERVER;
+    const { keyPrefix = '' } = (options ?? {}) as { readonly keyPrefix?: string };
+    return slots[calculateSlot(keyPrefix + key)]?.[0] ?? THE_SERVER;
+  }
+
+  private isOurs(server: string): boolean {
+    return server === THE_SERVER || this.client.slots?.some((owners) => owners?.[0] === server) === true;
+  }
+
+  private refusal(): FreqLimitError {
+    return toFailure(new Error(this.health().reason ?? 'it is not asked'));
+  }
+
+  /** One kind of error for whatever went wrong, which the operator hears of too. */
+  private told(error: unknown): FreqLimitError {
+    const failure = toFailure(error);
+    this.tell(failure.message);
+    return failure;
+  }
+
+  /** A line for the operator: one trouble is told once in a while. */
   private tell(message: string): void {
     const nowMs = performance.now();
-    if (this.connection.isLost || nowMs < (this.silentUntilMs.get(message) ?? 0)) return;
+    if (nowMs < (this.silentUntilMs.get(message) ?? 0)) return;
     if (this.silentUntilMs.size >= MOST_TROUBLES) this.silentUntilMs.clear();
     this.silentUntilMs.set(message, nowMs + SILENT_MS);
     this.log.error(message);
   }
+}
+
+/** A client that would keep for later what it is asked now. */
+class NotReadyError extends Error {
+  override readonly name = 'NotReadyError';
+
+  constructor(status: string) {
+    super(`the connection is not ready, but ${status}`);
+  }
+}
+
+function toFailure(error: unknown): FreqLimitError {
+  const message = `Redis gave no answer: ${advised(showError(error))}`;
+  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', message, { cause: error });
+}
+
+/** What the server itself says, or a lost connection, will be so again; an answer that did not come in time may be chance. */
+function isSure(error: unknown): boolean {
+  const { name } = Object(error) as { readonly name?: unknown };
+  return name === 'ReplyError' || name === 'NotReadyError';
+}
+
+/** The keys of one slot are on their way from one server to another. Nothing was run. */
+function isMoving(error: unknown): boolean {
+  return showError(error).includes('TRYAGAIN');
+}
+
+/** `maxmemory` is reached, and nothing may be evicted. */
+function isFull(error: unknown): boolean {
+  return /^\W?OOM\b|: -?OOM\b/.test(showError(error));
 }

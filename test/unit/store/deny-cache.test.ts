@@ -18,7 +18,9 @@ function subject(delayMs = 0) {
       return answer;
     },
     peek: async (checks) => inner.peek(checks),
-    reset: async (keys) => inner.reset(keys),
+    refund: async (checks, results) => inner.refund(checks, results),
+    reset: async (checks) => inner.reset(checks),
+    health: () => inner.health(),
     open: () => inner.open(),
     close: () => inner.close(),
   };
@@ -128,11 +130,11 @@ describe('DenyCache', () => {
   it('forgets at a reset, also what is on its way', async () => {
     const { cache, consume } = subject();
     for (let i = 0; i < 4; i++) await consume(one);
-    await cache.reset([one.key]);
+    await cache.reset([one]);
     expect((await consume(one))[0]).toMatchObject({ allowed: true, used: 1 });
     for (let i = 0; i < 3; i++) await consume(one);
     const late = consume({ ...one, key: 'b', limit: 0 });
-    await cache.reset([one.key]);
+    await cache.reset([one]);
     await late;
     expect((await consume({ ...one, key: 'b', limit: 1 }))[0]!.allowed).toBe(true);
   });

@@ -120,7 +120,7 @@ describe('consume', () => {
 describe('reset and close', () => {
   it('forget counters, and know nothing of others', () => {
     store.consume([check('a'), check('b')]);
-    store.reset(['a', 'never seen']);
+    store.reset([check('a'), check('never seen')]);
     expect(store.peek([check('a'), check('b')]).map(({ used }) => used)).toEqual([0, 1]);
   });
 

@@ -20,6 +20,7 @@ function batchWith(requests: { checks: readonly Check[]; charging: boolean }[]):
   requests.forEach((request, i) => {
     batch.add({
       ...request,
+      onTime: undefined,
       resolve: (results) => void (answers[i]!.results = results),
       reject: (error) => void (answers[i]!.error = error),
     });

@@ -1,0 +1,35 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
+import type { Store } from './store/store.js';
+
+/** What a health check of `@nestjs/terminus` wants to know. */
+export interface FreqLimitHealth {
+  readonly status: 'up' | 'down';
+  /** Where counters are. */
+  readonly store: 'memory' | 'redis';
+  /** Since when the store is not asked, as an ISO date; absent while it is up. */
+  readonly since?: string;
+}
+
+/**
+ * A health indicator for `@nestjs/terminus` 11 and later, which need not be installed:
+ * `health.check([() => indicator.isHealthy()])`.
+ *
+ * It tells what the visits have found, and asks nothing itself. While the store is down the application goes on by
+ * `onStoreError`, so it belongs to what is watched, not to what takes an instance out of service. Why the store is
+ * down stands in the log and in `FreqLimitService.health()`, not in an answer that strangers may read.
+ */
+@Injectable()
+export class FreqLimitHealthIndicator {
+  constructor(@Inject(FREQ_LIMIT_STORE) private readonly store: Store) {}
+
+  isHealthy<const Key extends string = 'freqLimit'>(key?: Key): Record<Key, FreqLimitHealth> {
+    const { store, isUp, since } = this.store.health();
+    const health: FreqLimitHealth = {
+      status: isUp ? 'up' : 'down',
+      store,
+      ...(since && { since: since.toISOString() }),
+    };
+    return { [key ?? 'freqLimit']: health } as Record<Key, FreqLimitHealth>;
+  }
+}

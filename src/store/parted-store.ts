@@ -1,0 +1,51 @@
+import type { Check, CheckResult } from '../core/check.js';
+import { isPromise, type MaybePromise } from '../core/maybe-promise.js';
+import { consumeInParts, joined, partsOf } from './parts.js';
+import type { Store, StoreHealth } from './store.js';
+
+/** A store around a store that decides in one step only what lies together, as a Cluster does with one slot. */
+export class PartedStore implements Store {
+  constructor(
+    private readonly store: Store,
+    /** Names the part of the store that a check's counter lies in. */
+    private readonly partOf: (check: Check) => string,
+  ) {}
+
+  consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
+    const parts = partsOf(checks, this.partOf);
+    return parts.length === 1 ? this.store.consume(checks, refundable) : consumeInParts(parts, this.store);
+  }
+
+  async peek(checks: readonly Check[]): Promise<CheckResult[]> {
+    const parts = partsOf(checks, this.partOf);
+    return joined(parts, await Promise.all(parts.map((part) => this.store.peek(part.checks))));
+  }
+
+  async refund(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
+    const parts = partsOf(checks, this.partOf);
+    const answers = parts.map((part) =>
+      this.store.refund(
+        part.checks,
+        part.places.map((place) => results[place] as CheckResult),
+      ),
+    );
+    return joined(parts, await Promise.all(answers));
+  }
+
+  async reset(checks: readonly Check[]): Promise<void> {
+    const done = partsOf(checks, this.partOf).map((part) => this.store.reset(part.checks));
+    await Promise.all(done.filter(isPromise));
+  }
+
+  health(): StoreHealth {
+    return this.store.health();
+  }
+
+  open(): Promise<void> {
+    return this.store.open();
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+}

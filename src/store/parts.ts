@@ -1,0 +1,77 @@
+import type { Check, CheckResult } from '../core/check.js';
+import type { MaybePromise } from '../core/maybe-promise.js';
+
+/** Who decides about the parts of a request. */
+export interface PartStore {
+  consume(checks: readonly Check[], refundable: boolean): MaybePromise<CheckResult[]>;
+  refund(checks: readonly Check[], results: readonly CheckResult[]): MaybePromise<CheckResult[]>;
+}
+
+/** Some checks of a request, and their places in it. */
+export interface Part {
+  readonly checks: Check[];
+  readonly places: number[];
+}
+
+/** Sorts checks into parts; the checks of one part keep their order. */
+export function partsOf(checks: readonly Check[], partOf: (check: Check) => string): Part[] {
+  const parts = new Map<string, Part>();
+  checks.forEach((check, place) => {
+    const name = partOf(check);
+    const part = parts.get(name) ?? { checks: [], places: [] };
+    parts.set(name, part);
+    part.checks.push(check);
+    part.places.push(place);
+  });
+  return [...parts.values()];
+}
+
+/** Puts the answers of the parts where their checks stood. */
+export function joined(parts: readonly Part[], answers: readonly (readonly CheckResult[])[]): CheckResult[] {
+  const results: CheckResult[] = [];
+  parts.forEach(({ places }, p) => {
+    places.forEach((place, i) => {
+      const result = answers[p]?.[i];
+      if (result !== undefined) results[place] = result;
+    });
+  });
+  return results;
+}
+
+/**
+ * Decides a request whose checks cannot be decided in one step. All parts are asked at once, each all or none; where
+ * one of them denies or fails, what the others have charged is given back. So it never lets pass what is too much, and
+ * for the moment between may deny a visit that would have passed.
+ * @throws what a part has failed of, when the others are settled
+ */
+export async function consumeInParts(parts: readonly Part[], store: PartStore): Promise<CheckResult[]> {
+  const asked = await Promise.allSettled(parts.map(async ({ checks }) => store.consume(checks, true)));
+  const answers = asked.map((one) => (one.status === 'fulfilled' ? one.value : []));
+  const failure = asked.find((one) => one.status === 'rejected');
+  if (failure === undefined && answers.every(passes)) return joined(parts, answers);
+  const settled = await Promise.all(parts.map(({ checks }, p) => giveBack(store, checks, answers[p] ?? [])));
+  if (failure !== undefined) throw failure.reason;
+  return joined(parts, settled);
+}
+
+/** A part that denies has charged nothing that it should not; `countDenied` counts in any case. */
+async function giveBack(
+  store: PartStore,
+  checks: readonly Check[],
+  results: readonly CheckResult[],
+): Promise<CheckResult[]> {
+  const after = [...results];
+  if (!passes(results)) return after;
+  const places = checks.flatMap(({ cost, countDenied }, i) => (cost > 0 && !countDenied ? [i] : []));
+  if (places.length === 0 || results.length === 0) return after;
+  const given = await store.refund(
+    places.map((i) => checks[i] as Check),
+    places.map((i) => results[i] as CheckResult),
+  );
+  places.forEach((place, i) => (after[place] = given[i] ?? (results[place] as CheckResult)));
+  return after;
+}
+
+function passes(results: readonly CheckResult[]): boolean {
+  return results.every(({ allowed }) => allowed);
+}

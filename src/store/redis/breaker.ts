@@ -1,0 +1,64 @@
+/** Calls that must fail in a row before the server is left alone. */
+const MOST_FAILURES = 5;
+/** How long it is left alone before one call tries it. */
+const REST_MS = 1_000;
+const FORGOTTEN_MS = 10_000;
+
+/**
+ * Stops asking a server that has failed several times in a row, and lets one call at a time find out whether it is back.
+ * Timer-less: it acts when it is asked. An own one, since those of libraries wrap a call in promises of their own and
+ * let the other callers wait for the one that tries; here they must be answered without the server at once.
+ */
+export class Breaker {
+  private failures = 0;
+  private restsUntilMs: number | undefined;
+
+  constructor(
+    /** Told what it opened for, or that it closed. */
+    private readonly onChange: (breaker: Breaker, reason: string | undefined) => void,
+    private readonly clock: () => number = () => performance.now(),
+  ) {}
+
+  get isOpen(): boolean {
+    return this.restsUntilMs !== undefined;
+  }
+
+  /** Whether it is open and nobody has wanted to know for long. */
+  get isForgotten(): boolean {
+    return this.restsUntilMs !== undefined && this.clock() > this.restsUntilMs + FORGOTTEN_MS;
+  }
+
+  /** Whether a call may go out. While it is open, one in each rest. */
+  admits(): boolean {
+    if (this.restsUntilMs === undefined) return true;
+    const nowMs = this.clock();
+    if (nowMs < this.restsUntilMs) return false;
+    this.restsUntilMs = nowMs + REST_MS;
+    return true;
+  }
+
+  succeed(): void {
+    this.failures = 0;
+    if (this.restsUntilMs === undefined) return;
+    this.restsUntilMs = undefined;
+    this.onChange(this, undefined);
+  }
+
+  /** `isSure`: it is not by chance, and will be so again. */
+  fail(reason: string, isSure: boolean): void {
+    this.failures++;
+    if (isSure || this.isOpen || this.failures >= MOST_FAILURES) this.open(reason);
+  }
+
+  /** For one who knows: the connection is lost. */
+  open(reason: string): void {
+    const wasOpen = this.isOpen;
+    this.restsUntilMs = this.clock() + REST_MS;
+    if (!wasOpen) this.onChange(this, reason);
+  }
+
+  /** For one who has reason to hope: the next call tries. */
+  hope(): void {
+    if (this.restsUntilMs !== undefined) this.restsUntilMs = this.clock();
+  }
+}

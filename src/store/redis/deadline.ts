@@ -1,0 +1,30 @@
+// taken once, so that a test's fake timers do not keep visits waiting
+const { setTimeout, clearTimeout, setImmediate } = globalThis;
+
+/**
+ * An answer, or a rejection when it does not come in time.
+ *
+ * A process that was busy itself finds the timer due before it has read what is there: one more look at the sockets is
+ * taken, so that its own slowness is not the server's.
+ */
+export function withDeadline<T>(answer: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () =>
+        setImmediate(() => {
+          reject(new Error('no answer in time'));
+        }),
+      ms,
+    );
+    answer.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error as Error);
+      },
+    );
+  });
+}
