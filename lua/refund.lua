@@ -21,25 +21,33 @@ local SLACK = 2
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
+-- Of one counter that stands there several times, all have the answer after the last.
+local used, left = {}, {}
+
+local function give_back(key, window, ends, cost)
+  local value = pcall('GET', key)
+  used[key] = type(value) == 'string' and #value < 20 and value:find('^[1-9]%d*$') and tonumber(value) or 0
+  left[key] = used[key] > 0 and math.max(call('PTTL', key), 0) or 0
+  local off = math.abs(now + left[key] - ends)
+  if used[key] == 0 or off > SLACK or 2 * off >= window then
+    return
+  end
+  if used[key] > tonumber(cost) then
+    used[key] = call('DECRBY', key, cost)
+  else
+    call('DEL', key)
+    used[key], left[key] = 0, 0
+  end
+end
+
+for k, key in ipairs(KEYS) do
+  give_back(key, tonumber(ARGV[3 * k - 2]), tonumber(ARGV[3 * k - 1]), ARGV[3 * k])
+end
+
 local reply = {}
 for k, key in ipairs(KEYS) do
-  local window, ends, cost = tonumber(ARGV[3 * k - 2]), tonumber(ARGV[3 * k - 1]), tonumber(ARGV[3 * k])
-  local value = pcall('GET', key)
-  local used = type(value) == 'string' and #value < 20 and value:find('^[1-9]%d*$') and tonumber(value) or 0
-  local left = used > 0 and call('PTTL', key) or 0
-  if used > 0 and left >= 0 then
-    local off = math.abs(now + left - ends)
-    if off <= SLACK and 2 * off < window then
-      if used <= cost then
-        call('DEL', key)
-        used, left = 0, 0
-      else
-        used = call('DECRBY', key, ARGV[3 * k])
-      end
-    end
-  end
-  reply[2 * k - 1] = string.format('%.0f', used)
-  reply[2 * k] = left > 0 and left or 0
+  reply[2 * k - 1] = string.format('%.0f', used[key])
+  reply[2 * k] = left[key]
 end
 
 return reply

@@ -1,4 +1,4 @@
-import type { Check, CheckResult } from '../core/check.js';
+import { type Check, type CheckResult, toResult } from '../core/check.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 
 /** Who decides about the parts of a request. */
@@ -59,17 +59,23 @@ async function giveBack(
   store: PartStore,
   checks: readonly Check[],
   results: readonly CheckResult[],
-): Promise<CheckResult[]> {
-  const after = [...results];
-  if (!passes(results)) return after;
-  const places = checks.flatMap(({ cost, countDenied }, i) => (cost > 0 && !countDenied ? [i] : []));
-  if (places.length === 0 || results.length === 0) return after;
+): Promise<readonly CheckResult[]> {
+  if (!passes(results)) return results;
+  const charged = checks.map(({ cost, countDenied }) => cost > 0 && !countDenied);
+  const refunded = checks.filter((_, i) => charged[i]);
+  if (results.length === 0 || refunded.length === 0) return results;
   const given = await store.refund(
-    places.map((i) => checks[i] as Check),
-    places.map((i) => results[i] as CheckResult),
+    refunded,
+    results.filter((_, i) => charged[i]),
   );
-  places.forEach((place, i) => (after[place] = given[i] ?? (results[place] as CheckResult)));
-  return after;
+  const now = new Map(refunded.map(({ key }, i) => [key, given[i]]));
+  // checks of one counter are answered alike, those that count in any case too
+  return checks.map((check, i) => {
+    const result = results[i] as CheckResult;
+    const counter = now.get(check.key) ?? result;
+    const { limit, allowed, source } = result;
+    return toResult({ ...check, limit }, allowed, counter.used, counter.resetAfterMs, source);
+  });
 }
 
 function passes(results: readonly CheckResult[]): boolean {

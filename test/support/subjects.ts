@@ -98,11 +98,12 @@ export async function clusterSubject(nodes: TestCluster['nodes'], buckets = 256)
   const inRedis = await RedisStore.create({ redis, timeoutMs: 5_000, coalesce: true, placement }, quiet);
   const store = new PartedStore(inRedis, (check) => placement.tagOf(check));
   const named = (key: string): string => `${namespace}:${key}`;
-  const full = (key: string): string => placement.keyOf(check(named(key)));
+  const group = `${namespace}:`;
+  const full = (key: string): string => placement.keyOf(check(named(key), { group }));
   return {
     client: client as unknown as Redis,
     namespace,
-    store: prefixed(store, named),
+    store: prefixed(store, named, group),
     full,
     advance: async (ms) => {
       const keys = await keysOf(client, namespace);
@@ -124,9 +125,9 @@ export async function clusterSubject(nodes: TestCluster['nodes'], buckets = 256)
 }
 
 /** Puts the tests' keys under a namespace. */
-function prefixed(store: Store, full: (key: string) => string): Store {
+function prefixed(store: Store, full: (key: string) => string, group?: string): Store {
   const moved = (checks: readonly Check[]): Check[] =>
-    checks.map((check) => ({ ...check, key: full(check.key) }));
+    checks.map((check) => ({ ...check, key: full(check.key), group: group ?? check.group }));
   return {
     consume: (checks, refundable) => store.consume(moved(checks), refundable),
     peek: (checks) => store.peek(moved(checks)),

@@ -71,12 +71,10 @@ export class MemoryStore implements Store {
 
   refund(checks: readonly Check[], results: readonly CheckResult[]): CheckResult[] {
     const nowMs = Math.floor(this.clock());
+    const given = checks.map((check, i) => this.giveBack(check, results[i], nowMs));
     return results.map((result, i) => {
-      const charge = this.charges.get(result);
       const check = checks[i];
-      if (charge === undefined || check === undefined) return result;
-      this.charges.delete(result);
-      return this.giveBack(check, charge, result.allowed, nowMs);
+      return check !== undefined && given[i] === true ? this.seen(check, result.allowed, nowMs) : result;
     });
   }
 
@@ -141,15 +139,22 @@ export class MemoryStore implements Store {
     });
   }
 
-  private giveBack(check: Check, { counter, units }: Charge, allowed: boolean, nowMs: number): CheckResult {
-    const living = this.counters.get(check.key, nowMs);
-    if (living === counter) {
-      counter.used -= Math.min(units, counter.used);
-      if (counter.used === 0) this.counters.delete(counter);
-    }
-    const used = living?.used ?? 0;
-    const leftMs = living === undefined || used === 0 ? 0 : living.endsAtMs - nowMs;
-    return toResult(check, allowed, used, leftMs, this.source);
+  /** Whether there was something to give back, once; into a later window nothing is. */
+  private giveBack({ key }: Check, result: CheckResult | undefined, nowMs: number): boolean {
+    const charge = result && this.charges.get(result);
+    if (result === undefined || charge === undefined) return false;
+    this.charges.delete(result);
+    const { counter, units } = charge;
+    if (this.counters.get(key, nowMs) !== counter) return true;
+    counter.used -= Math.min(units, counter.used);
+    if (counter.used === 0) this.counters.delete(counter);
+    return true;
+  }
+
+  /** What a check is answered now, whatever its counter has come to. */
+  private seen(check: Check, allowed: boolean, nowMs: number): CheckResult {
+    const counter = this.counters.get(check.key, nowMs);
+    return toResult(check, allowed, counter?.used ?? 0, counter ? counter.endsAtMs - nowMs : 0, this.source);
   }
 
   private warnOfLoss(): void {

@@ -125,6 +125,8 @@ class OwnConnection implements Connection {
     private readonly listener: ConnectionListener,
   ) {
     this.client = redis as unknown as RedisClient;
+    // a node's connection is made at its first command, and meanwhile refuses the next ones
+    redis.on('+node', (node: Redis) => void connectNode(node));
     redis.on('error', (error: Error) => {
       this.lastError = error;
       if (redis.status !== 'ready') this.lose();
@@ -140,17 +142,24 @@ class OwnConnection implements Connection {
 
   async open(): Promise<void> {
     if (this.redis.status !== 'wait') return;
-    const connected = this.redis.connect().catch((error: unknown) => {
-      this.lastError = error;
-      this.lose();
-    });
-    await within(LONGEST_START_MS, connected);
+    await within(LONGEST_START_MS, this.connect());
     if (!isReady(this.redis)) this.lose();
   }
 
   close(): Promise<void> {
     this.closing ??= this.end();
     return this.closing;
+  }
+
+  private async connect(): Promise<void> {
+    try {
+      await this.redis.connect();
+      const nodes = this.redis.isCluster ? (this.redis as Cluster).nodes('master') : [];
+      await Promise.all(nodes.map(nodeReady));
+    } catch (error) {
+      this.lastError = error;
+      this.lose();
+    }
   }
 
   private lose(): void {
@@ -167,6 +176,15 @@ class OwnConnection implements Connection {
     // a connection that is lost has ended already, and says so no more
     if (status === 'ready' || status === 'connect') await within(LONGEST_QUIT_MS, ended);
   }
+}
+
+async function connectNode(node: Redis): Promise<void> {
+  if (node.status === 'wait') await node.connect().catch(ignore);
+}
+
+async function nodeReady(node: Redis): Promise<void> {
+  await connectNode(node);
+  if (!isReady(node)) await Promise.race([once(node, 'ready'), once(node, 'end')]).catch(ignore);
 }
 
 /** A client that others use too: it is asked when it is ready, and listened to. */
