@@ -206,7 +206,7 @@ describe.each(PLATFORMS)('what an answer and a log line tell, %s', (platform) =>
     }
     const { url } = await startApp(platform, {
       controllers: [Leaky],
-      limits: { ...inRedis(), denyCache: false },
+      limits: { ...inRedis(), denyCache: false, onStoreError: 'deny' },
     });
     lines.length = 0;
     const told: string[] = [];

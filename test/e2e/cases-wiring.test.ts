@@ -61,7 +61,7 @@ describe('a user without the right', () => {
     url.password = 'secret';
     const app = await startApp('express', {
       controllers: [Limited],
-      limits: { redis: url.href, namespace: suite.namespace, timeoutMs: 5_000 },
+      limits: { redis: url.href, namespace: suite.namespace, timeoutMs: 5_000, onStoreError: 'deny' },
     });
     expect(await statuses(5, () => fetch(app.url))).toEqual([503, 503, 503, 503, 503]);
     expect(lines).toEqual([expect.stringMatching(/NOPERM .*(evalsha|key)/i)]);
@@ -82,6 +82,7 @@ describe('a Redis that comes and goes', () => {
         namespace: suite.namespace,
         timeoutMs: 5_000,
         denyCache: false,
+        onStoreError: 'deny',
       },
     });
     const connection = clientOf(app.get<object>(FREQ_LIMIT_STORE));

@@ -250,7 +250,11 @@ describe('the module', () => {
       .mockImplementation((message: unknown) => void lines.push(String(message)));
     const { url, app } = await serve('express', {
       imports: [
-        FreqLimitModule.forRoot({ redis: `redis://127.0.0.1:${port}`, namespace: uniqueNamespace() }),
+        FreqLimitModule.forRoot({
+          redis: `redis://127.0.0.1:${port}`,
+          namespace: uniqueNamespace(),
+          onStoreError: 'deny',
+        }),
       ],
       controllers: [Limited],
     });
@@ -264,12 +268,13 @@ describe('the module', () => {
       message: 'The request limit cannot be checked at the moment',
     });
     await statuses(20, () => fetch(url));
-    expect(lines).toEqual([expect.stringMatching(/^Redis cannot be reached: .*ECONNREFUSED.*Trying again/)]);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(lines).toEqual([expect.stringMatching(/^Redis is not asked .*cannot be reached: .*ECONNREFUSED/)]);
     const server = await startServer([], port);
     const client = clientOf(app.get<object>(FREQ_LIMIT_STORE));
     if (client.status !== 'ready') await once(client, 'ready');
     expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
-    expect(lines).toHaveLength(2);
+    expect(lines.slice(1)).toEqual([expect.stringMatching(/^Redis answers again, after \d+\.\d s\.$/)]);
     await closeApps();
     await server.stop();
   });

@@ -50,6 +50,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
           remaining: 1,
           resetAfterMs: 60_000,
           retryAfterMs: 0,
+          source: 'store',
         },
       ],
     });

@@ -1,3 +1,4 @@
+import { Cluster, Redis } from 'ioredis';
 import { isFreqLimitError } from '../../src/core/errors.js';
 import { resolveOptions } from '../../src/freq-limit.options.js';
 import { thrownBy } from './fixtures.js';
@@ -14,9 +15,16 @@ const DEFAULT_OPTIONS = {
   ipv6Subnet: 64,
   maxCounters: 100_000,
   timeoutMs: 250,
+  onStoreError: 'memory',
+  fallbackShare: 1,
+  hashTag: undefined,
+  hashTagBuckets: 256,
   coalesce: true,
   denyCache: true,
 };
+
+const CLIENT = { status: 'ready', isCluster: false, evalsha: () => 1, eval: () => 1, del: () => 1 };
+const NODES = { cluster: [{ host: 'localhost', port: 7000 }] };
 
 describe('resolveOptions', () => {
   it('fills in every default', () => {
@@ -30,7 +38,7 @@ describe('resolveOptions', () => {
 
   it('keeps what is given', () => {
     const given = {
-      redis: 'redis://localhost:6379',
+      redis: { cluster: [{ host: 'localhost', port: 7000 }], options: { redisOptions: { db: 0 } } },
       rules: [{ window: '1m', limit: 5 }],
       defaultKey: ['{user.id}', () => 'tenant'],
       namespace: 'shop:eu-1.a_b',
@@ -41,6 +49,10 @@ describe('resolveOptions', () => {
       ipv6Subnet: 128,
       maxCounters: 1,
       timeoutMs: 60_000,
+      onStoreError: 'deny',
+      fallbackShare: 0.25,
+      hashTag: () => 'one',
+      hashTagBuckets: 16_384,
       coalesce: false,
       denyCache: false,
     };
@@ -62,6 +74,27 @@ describe('resolveOptions', () => {
   it.each([['draft'], ['draft-11'], ['legacy'], ['both'], ['none']])('knows the headers %s', (headers) => {
     expect(resolveOptions({ headers }).headers).toBe(headers);
   });
+
+  it.each([['memory'], ['allow'], ['deny']])('knows the failure policy %s', (onStoreError) => {
+    expect(resolveOptions({ onStoreError }).onStoreError).toBe(onStoreError);
+  });
+
+  it.each([[1], [0.5], [0.001], [Number.MIN_VALUE]])('takes %d as a share', (fallbackShare) => {
+    expect(resolveOptions({ fallbackShare }).fallbackShare).toBe(fallbackShare);
+  });
+
+  it.each<[string, unknown]>([
+    ['nodes', { cluster: ['redis://localhost:7000'] }],
+    ['a Cluster client', new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true })],
+    ['a Cluster client of another copy', { ...CLIENT, isCluster: true }],
+  ])('knows what is for a Redis Cluster, given %s', (_, redis) => {
+    const hashTag = (): string => 'one';
+    expect(resolveOptions({ redis, hashTag, hashTagBuckets: 1 })).toMatchObject({
+      redis,
+      hashTag,
+      hashTagBuckets: 1,
+    });
+  });
 });
 
 const of = (option: string, form: string, ...values: unknown[]): [string, unknown, string][] =>
@@ -71,7 +104,7 @@ describe('a wrong option', () => {
   it.each([
     ...of(
       'redis',
-      'ioredis options with host, port, path or sentinels',
+      'ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, or an ioredis client',
       null,
       5,
       {},
@@ -80,12 +113,8 @@ describe('a wrong option', () => {
       'localhost:6379',
       [],
     ),
-    ...of('redis', 'a Cluster client is not supported yet', {
-      isCluster: true,
-      evalsha: () => 1,
-      eval: () => 1,
-      del: () => 1,
-    }),
+    ...of('redis', 'is not a list of nodes', { cluster: [] }, { cluster: {} }),
+    ...of('redis', 'it belongs into options', { ...NODES, password: 'x' }),
     ...of('rules', 'a list of rules', null, {}, 'rules', 5, { window: '1m', limit: 1 }),
     ...of('defaultKey', 'is no key', null, 5, {}, [], ''),
     ...of('defaultKey', 'for the value write "{ip}"', 'ip'),
@@ -121,6 +150,8 @@ describe('a wrong option', () => {
       Infinity,
       NaN,
     ),
+    ...of('onStoreError', "one of 'memory', 'allow', 'deny'", null, 'open', '', true, 'fallback'),
+    ...of('fallbackShare', 'a number above 0 and at most 1', null, 0, -0.5, 1.5, '1', NaN, Infinity, 1n),
     ...of('coalesce', 'true or false', null, 0, 'no'),
     ...of('denyCache', 'true or false', null, 0, 'no'),
     ...of('timeoutMs', 'a whole number from 1 to 60000', null, 0, -1, 60_001, 0.5, '250', Infinity, NaN),
@@ -134,6 +165,31 @@ describe('a wrong option', () => {
   });
 
   it.each([
+    ...of('hashTag', 'a function', null, 'tag', 5, {}),
+    ...of('hashTagBuckets', 'a whole number from 1 to 16384', null, 0, -1, 1.5, 16_385, '256', NaN, Infinity),
+  ])('is refused, with a Redis Cluster: %s: %p', (option, value, form) => {
+    const error = thrownBy(() => resolveOptions({ redis: NODES, [option]: value }));
+    expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
+    expect(error.message).toContain(`FreqLimitModule: ${option}: `);
+    expect(error.message).toContain(form);
+  });
+
+  it.each(
+    [undefined, 'redis://localhost', { host: 'localhost' }, CLIENT, new Redis({ lazyConnect: true })].flatMap(
+      (redis) => [
+        ['hashTag', () => 'one', redis],
+        ['hashTagBuckets', 256, redis],
+      ],
+    ) as [string, unknown, unknown][],
+  )('is refused, without a Redis Cluster: %s: %p beside %p', (option, value, redis) => {
+    const error = thrownBy(() => resolveOptions({ redis, [option]: value }));
+    expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
+    expect(error.message).toBe(
+      `FreqLimitModule: ${option}: is for a Redis Cluster, and redis names none`,
+    );
+  });
+
+  it.each([
     ['prefix', 'namespace'],
     ['keyPrefix', 'namespace'],
     ['throttlers', 'rules'],
@@ -142,6 +198,9 @@ describe('a wrong option', () => {
     ['client', 'redis'],
     ['key', 'defaultKey'],
     ['skip', 'skipIf'],
+    ['skipOnError', 'onStoreError'],
+    ['passOnStoreError', 'onStoreError'],
+    ['insuranceLimiter', 'onStoreError'],
     ['setHeaders', 'headers'],
     ['globalGuard', 'globalGuard beside useFactory, not among its answer'],
   ])('is refused with a hint: %s → %s', (option, hint) => {
@@ -177,6 +236,9 @@ describe('a wrong option', () => {
       { redis: { password } },
       { redis: `http://u:${password}@host` },
       { redis: `u:${password}@host` },
+      { redis: { cluster: [], options: { redisOptions: { password } } } },
+      { redis: { cluster: [`redis://u:${password}@host`], password } },
+      { redis: { cluster: `redis://u:${password}@host` } },
     ];
     expect(options.map((one) => thrownBy(() => resolveOptions(one)).message).join()).not.toContain(password);
   });

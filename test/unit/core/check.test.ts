@@ -16,6 +16,7 @@ describe('toResult', () => {
       remaining: 4,
       resetAfterMs: 40_000,
       retryAfterMs: 0,
+      source: 'store',
     });
   });
 

@@ -102,6 +102,7 @@ describe('consume', () => {
         remaining: 4,
         resetAfterMs: 40_000,
         retryAfterMs: 0,
+        source: 'store',
       },
     ]);
   });

@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
-import { checkRedisOption, isClient } from '../../../../src/store/redis/redis-client.js';
+import { checkRedisOption, isClient, isClustered } from '../../../../src/store/redis/redis-client.js';
 import { thrownBy } from '../../fixtures.js';
 
 const accept = (redis: unknown) => (): void => {
@@ -19,16 +19,26 @@ describe('checkRedisOption', () => {
     ['a path in options', { path: '/var/run/redis.sock' }],
     ['sentinels', { sentinels: [{ host: 'a', port: 26_379 }], name: 'primary' }],
     ['a client of another copy of ioredis', CLIENT],
+    ['a Cluster client of another copy of ioredis', { ...CLIENT, isCluster: true }],
+    ['nodes', { cluster: [{ host: 'a', port: 7_000 }, { port: 7_001 }] }],
+    ['nodes as URLs and ports', { cluster: ['redis://a:7000', 7_001] }],
+    ['nodes with options', { cluster: [7_000], options: { redisOptions: { password: 'secret' } } }],
+    ['nodes with options that are not given', { cluster: [7_000], options: undefined }],
+    ['nodes with a hash tag before all keys', { cluster: [7_000], options: { keyPrefix: '{shop}:' } }],
+    ['nodes with a brace before all keys', { cluster: [7_000], options: { keyPrefix: 'a{b:' } }],
+    ['nodes with empty braces behind a hash tag', { cluster: [7_000], options: { keyPrefix: '{a}{}:' } }],
+    ['empty braces before all keys of one server', { port: 6_379, keyPrefix: '{}:' }],
+    ['a client of one server with empty braces', { ...CLIENT, options: { keyPrefix: '{}:' } }],
   ])('accepts %s', (_, redis) => {
     expect(accept(redis)).not.toThrow();
   });
 
-  it('accepts a client of ioredis, and refuses a cluster, without connecting either', () => {
+  it('accepts a client of ioredis, of one server or a Cluster, without connecting either', () => {
     const client = new Redis({ lazyConnect: true });
     const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
     expect(accept(client)).not.toThrow();
     expect(client.status).toBe('wait');
-    expect(accept(cluster)).toThrow('a Cluster client is not supported yet; give a client of one server');
+    expect(accept(cluster)).not.toThrow();
     expect(cluster.status).toBe('wait');
     client.disconnect();
     cluster.disconnect();
@@ -57,8 +67,45 @@ describe('checkRedisOption', () => {
   ])('refuses %s with the right form', (_, redis) => {
     expect(accept(redis)).toThrow(TypeError);
     expect(accept(redis)).toThrow(
-      "a URL ('redis://host:6379', 'rediss://…'), ioredis options with host, port, path or sentinels, or an ioredis client",
+      "a URL ('redis://host:6379', 'rediss://…'), ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, or an ioredis client",
     );
+  });
+
+  it.each<[string, unknown, string]>([
+    ['no nodes', { cluster: [] }, 'cluster: [list of 0] is not a list of nodes'],
+    ['one node that is no list', { cluster: { host: 'a' } }, 'cluster: [object] is not a list of nodes'],
+    ['a cluster that is not given', { cluster: undefined }, 'cluster: undefined is not a list of nodes'],
+    [
+      'an option beside the nodes',
+      { cluster: [7_000], scaleReads: 'all' },
+      'scaleReads: stands beside cluster; it belongs into options',
+    ],
+    [
+      'a server beside the nodes',
+      { cluster: [7_000], host: 'localhost' },
+      'host: stands beside cluster; it belongs into options',
+    ],
+    ['options that are none', { cluster: [7_000], options: 5 }, 'options: 5 is not an object of options'],
+    ['no options', { cluster: [7_000], options: null }, 'options: null is not an object of options'],
+    ['empty braces', { cluster: [7_000], options: { keyPrefix: '{}' } }, 'keyPrefix: "{}" has empty braces'],
+    [
+      'empty braces in the middle',
+      { cluster: [7_000], options: { keyPrefix: 'a{}b{c}' } },
+      'keyPrefix: "a{}b{c}" has empty braces',
+    ],
+    [
+      'empty braces for each node',
+      { cluster: [7_000], options: { redisOptions: { keyPrefix: '{}' } } },
+      'keyPrefix: "{}" has empty braces',
+    ],
+    [
+      'a Cluster client with empty braces',
+      { ...CLIENT, isCluster: true, options: { keyPrefix: '{}:' } },
+      'keyPrefix: "{}:" has empty braces',
+    ],
+  ])('refuses for a Cluster %s', (_, redis, complaint) => {
+    expect(accept(redis)).toThrow(TypeError);
+    expect(accept(redis)).toThrow(complaint);
   });
 
   it.each<[string, unknown]>([
@@ -67,8 +114,30 @@ describe('checkRedisOption', () => {
     ['a broken URL', 'redis:/user:secret@localhost'],
     ['options', { password: 'secret', username: 'user' }],
     ['a list', ['redis://user:secret@localhost']],
+    ['no nodes', { cluster: [], options: { redisOptions: { password: 'secret' } } }],
+    ['a node that is no list', { cluster: 'redis://user:secret@localhost' }],
+    ['a password beside the nodes', { cluster: ['redis://user:secret@localhost'], password: 'secret' }],
+    ['options of a Cluster as a URL', { cluster: [7_000], options: 'redis://user:secret@localhost' }],
   ])('never shows the password of %s', (_, redis) => {
     expect(thrownBy(accept(redis)).message).not.toContain('secret');
+  });
+});
+
+describe('isClustered', () => {
+  const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
+  const client = new Redis({ lazyConnect: true });
+
+  it.each<[string, boolean, Parameters<typeof isClustered>[0]]>([
+    ['nodes', true, { cluster: [7_000] }],
+    ['a Cluster client', true, cluster as never],
+    ['a Cluster client of another copy', true, { ...CLIENT, isCluster: true }],
+    ['a client of one server', false, client as never],
+    ['one of another copy', false, CLIENT],
+    ['options', false, { host: 'localhost' }],
+    ['a URL', false, 'redis://localhost'],
+    ['nothing', false, undefined],
+  ])('of %s is %p', (_, answer, redis) => {
+    expect(isClustered(redis)).toBe(answer);
   });
 });
 

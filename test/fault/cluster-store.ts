@@ -1,0 +1,129 @@
+import type { Redis } from 'ioredis';
+import calculateSlot from 'cluster-key-slot';
+import type { Check } from '../../src/core/check.js';
+import { createStore, type StoreOptions } from '../../src/store/create-store.js';
+import { Placement } from '../../src/store/redis/placement.js';
+import type { RedisOption } from '../../src/store/redis/redis-client.js';
+import type { Store } from '../../src/store/store.js';
+import { check } from '../support/check.js';
+import { uniqueNamespace } from '../support/redis.js';
+import type { Server } from '../support/server.js';
+
+export const TIMEOUT_MS = 250;
+/** What a visit may wait at most. */
+export const BOUND_MS = TIMEOUT_MS + 50;
+export const HOUR_MS = 3_600_000;
+
+/** A store on a cluster, as an application would have it, and what it tells its operator. */
+export interface ClusterStore {
+  readonly store: Store;
+  readonly namespace: string;
+  readonly lines: readonly string[];
+  /** A check of a rule for one subject. */
+  on(rule: string, subject: string, parts?: Partial<Check>): Check;
+  /** The key of a check as it stands on the servers. */
+  keyOf(check: Check): string;
+  slotOf(check: Check): number;
+}
+
+type Overrides = Partial<Omit<StoreOptions, 'redis' | 'namespace'>>;
+
+export async function openStore(redis: RedisOption, overrides: Overrides = {}): Promise<ClusterStore> {
+  const namespace = uniqueNamespace();
+  const lines: string[] = [];
+  const log = { warn: (line: string) => void lines.push(line), error: (line: string) => void lines.push(line) };
+  const options = { ...defaults, ...overrides, redis, namespace };
+  const store = await createStore(options, log);
+  await store.open();
+  const { hashTag, hashTagBuckets: buckets } = options;
+  const placement = new Placement({ namespace, hashTag, buckets });
+  const keyOf = (one: Check): string => placement.keyOf(one);
+  return {
+    store,
+    namespace,
+    lines,
+    on: (rule, subject, parts = {}) => {
+      const windowMs = parts.windowMs ?? HOUR_MS;
+      const group = `${namespace}:${rule}:${windowMs}:`;
+      return check(`${group}${subject}`, { name: rule, ...parts, windowMs, group });
+    },
+    keyOf,
+    slotOf: (one) => calculateSlot(keyOf(one)),
+  };
+}
+
+const defaults = {
+  timeoutMs: TIMEOUT_MS,
+  coalesce: true,
+  denyCache: false,
+  maxCounters: 100_000,
+  fallbackShare: 1,
+  hashTag: undefined,
+  hashTagBuckets: 256,
+};
+
+/** A counter as a server has it. */
+export interface Counter {
+  readonly key: string;
+  readonly used: number;
+  /** Milliseconds; -1: it never ends. */
+  readonly leftMs: number;
+}
+
+/** All counters on these servers whose key begins so. */
+export async function countersOn(servers: readonly Redis[], head: string): Promise<Counter[]> {
+  const each = await Promise.all(servers.map((server) => countersOnOne(server, head)));
+  return each.flat();
+}
+
+async function countersOnOne(server: Redis, head: string): Promise<Counter[]> {
+  const counters: Counter[] = [];
+  for await (const page of server.scanStream({ match: `${head}*`, count: 1_000 })) {
+    const keys = [...new Set(page as string[])];
+    if (keys.length === 0) continue;
+    const commands = keys.flatMap((key) => [
+      ['get', key],
+      ['pttl', key],
+    ]);
+    const replies = (await server.pipeline(commands).exec()) ?? [];
+    keys.forEach((key, i) => {
+      const [used, leftMs] = [replies[2 * i]?.[1], Number(replies[2 * i + 1]?.[1])];
+      // it may end between two questions
+      if (typeof used === 'string' && leftMs !== -2) counters.push({ key, used: Number(used), leftMs });
+    });
+  }
+  return [...new Map(counters.map((counter) => [counter.key, counter])).values()];
+}
+
+/** Runs something and answers the calls of scripts that a server got meanwhile, as lists of words. */
+export async function callsDuring(server: Redis, run: () => Promise<unknown>): Promise<string[][]> {
+  const monitor = await server.monitor();
+  const calls: string[][] = [];
+  let hasEnded: (() => void) | undefined;
+  const end = `end-${Math.random()}`;
+  const ended = new Promise<void>((resolve) => {
+    hasEnded = resolve;
+  });
+  monitor.on('monitor', (_: string, args: string[], source: string) => {
+    if (args[1] === end) hasEnded?.();
+    if (source !== 'lua' && args[0]?.toLowerCase() === 'evalsha') calls.push(args);
+  });
+  await run();
+  await server.echo(end);
+  await ended;
+  monitor.disconnect();
+  return calls;
+}
+
+/** Stops a process without ending it. */
+export function freeze({ process }: Server): void {
+  process.kill('SIGSTOP');
+}
+
+export function thaw({ process }: Server): void {
+  process.kill('SIGCONT');
+}
+
+export function kill({ process }: Server): void {
+  process.kill('SIGKILL');
+}

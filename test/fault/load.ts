@@ -1,0 +1,148 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isFreqLimitError } from '../../src/core/errors.js';
+import { type OnStoreError } from '../../src/core/check.js';
+import { toVerdict } from '../../src/core/verdict.js';
+import { createStore } from '../../src/store/create-store.js';
+import type { RedisOption } from '../../src/store/redis/redis-client.js';
+import type { Store, StoreLog } from '../../src/store/store.js';
+import { check } from '../support/check.js';
+
+export const TIMEOUT_MS = 250;
+/** Who answers in the place of the store; `refusal` is the 503 of `'deny'`. */
+export const STAND_IN = { memory: 'fallback', allow: 'open', deny: 'refusal' } as const;
+const POLICIES = Object.keys(STAND_IN) as OnStoreError[];
+const CALLERS = 24;
+/** How many visits may be under way at once. */
+export const MOST_IN_FLIGHT = CALLERS * POLICIES.length;
+const PACE_MS = 40;
+const WINDOW_MS = 3_600_000;
+/** So many visits in a row share a counter, and it lets pass fewer: before a fault, during it and after it. */
+const SHARING = 400;
+export const SHARED_LIMIT = 300;
+const RESOLUTION_MS = 5;
+
+export type Answerer = 'store' | 'fallback' | 'open' | 'refusal' | 'none';
+
+/** One visit: a check with a key of its own, and one that it shares with others. */
+export interface Visit {
+  readonly policy: OnStoreError;
+  readonly ownKey: string;
+  readonly sharedKey: string;
+  readonly startMs: number;
+  answer: Answer | undefined;
+}
+
+export interface Answer {
+  readonly by: Answerer;
+  readonly passes: boolean;
+  readonly waitMs: number;
+  /** Where nobody has answered: what was thrown, which should not have been. */
+  readonly error: unknown;
+}
+
+export interface Load {
+  readonly visits: readonly Visit[];
+  /** How many visits wait for their answer. */
+  inFlight(): number;
+  /** Ends it when all visits are answered, or should have been long ago. */
+  stop(): Promise<LoadEnd>;
+}
+
+export interface LoadEnd {
+  /** The longest time for which this process itself could not run. */
+  readonly stallMs: number;
+}
+
+/** A log that keeps what it is told. */
+export class RecordingLog implements StoreLog {
+  readonly lines: string[] = [];
+
+  warn(message: string): void {
+    this.lines.push(message);
+  }
+
+  error(message: string): void {
+    this.lines.push(message);
+  }
+}
+
+/** The store as an application has it, its deny cache apart: that would answer denied visits without asking. */
+export function storeFor(redis: RedisOption, namespace: string, log: StoreLog): Promise<Store> {
+  return createStore(
+    {
+      redis,
+      namespace,
+      timeoutMs: TIMEOUT_MS,
+      coalesce: true,
+      denyCache: false,
+      maxCounters: 100_000,
+      fallbackShare: 1,
+      hashTag: undefined,
+      hashTagBuckets: 256,
+    },
+    log,
+  );
+}
+
+/** Callers of all three policies, who visit at a steady pace until they are told to stop. */
+export function startLoad(store: Store, namespace: string): Load {
+  const visits: Visit[] = [];
+  const callers = { areStopped: false };
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delays.enable();
+  const call = async (policy: OnStoreError, count: () => number): Promise<void> => {
+    await sleep(Math.random() * PACE_MS);
+    while (!callers.areStopped) {
+      const visit = newVisit(namespace, policy, count());
+      visits.push(visit);
+      visit.answer = await ask(store, visit);
+      await sleep(Math.max(0, PACE_MS * (0.5 + Math.random()) - visit.answer.waitMs));
+    }
+  };
+  const calling = POLICIES.flatMap((policy) => {
+    let number = 0;
+    return Array.from({ length: CALLERS }, () => call(policy, () => number++));
+  });
+  return {
+    visits,
+    inFlight: () => visits.slice(-MOST_IN_FLIGHT * 2).filter(({ answer }) => answer === undefined).length,
+    stop: async () => {
+      callers.areStopped = true;
+      const patience = new AbortController();
+      await Promise.race([
+        Promise.all(calling),
+        sleep(3_000, undefined, { signal: patience.signal }).catch(() => undefined),
+      ]);
+      patience.abort();
+      delays.disable();
+      return { stallMs: Math.max(0, Math.ceil(delays.max / 1e6) - RESOLUTION_MS) };
+    },
+  };
+}
+
+function newVisit(namespace: string, policy: OnStoreError, number: number): Visit {
+  return {
+    policy,
+    ownKey: `${namespace}:own-${policy}:${WINDOW_MS}:${number}`,
+    sharedKey: `${namespace}:shared-${policy}:${WINDOW_MS}:${Math.floor(number / SHARING)}`,
+    startMs: performance.now(),
+    answer: undefined,
+  };
+}
+
+async function ask(store: Store, { policy, ownKey, sharedKey, startMs }: Visit): Promise<Answer> {
+  const parts = { windowMs: WINDOW_MS, onStoreError: policy };
+  const waitMs = (): number => performance.now() - startMs;
+  try {
+    const results = await store.consume([
+      check(ownKey, { ...parts, limit: 1 }),
+      check(sharedKey, { ...parts, limit: SHARED_LIMIT }),
+    ]);
+    const { source, allowed } = toVerdict(results);
+    return { by: source, passes: allowed, waitMs: waitMs(), error: undefined };
+  } catch (error) {
+    const isRefusal = isFreqLimitError(error) && error.code === 'FREQ_LIMIT_STORE_FAILED';
+    return { by: isRefusal ? 'refusal' : 'none', passes: false, waitMs: waitMs(), error };
+  }
+}
