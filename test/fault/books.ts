@@ -25,11 +25,7 @@ export interface Books {
   readonly unsound: readonly string[];
 }
 
-export async function keepBooks(
-  visits: readonly Visit[],
-  port: number,
-  namespace: string,
-): Promise<Books> {
+export async function keepBooks(visits: readonly Visit[], port: number, namespace: string): Promise<Books> {
   const client = new Redis(port, '127.0.0.1');
   try {
     const counters = await countersOf(client, namespace);

@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Check, CheckResult } from '../../src/core/check.js';
+import type { Check, CheckResult, OnStoreError } from '../../src/core/check.js';
 import type { ClusterStore, Counter } from './cluster-store.js';
 
-const IN_FLIGHT = 30;
+export const IN_FLIGHT = 30;
 /** Keeps some thousands of visits a second, so that a slot can be moved faster than it fills. */
 const PAUSE_MS = 4;
 
@@ -18,6 +18,8 @@ export interface Visit {
 }
 
 export interface Load {
+  /** When it began. */
+  readonly sinceMs: number;
   /** All visits so far. */
   readonly visits: readonly Visit[];
   /** Ends when all visits in flight are answered; the longest time that this process itself stood still. */
@@ -27,6 +29,7 @@ export interface Load {
 /** Some thirty visits in flight until it is stopped. */
 export function startLoad(clusterStore: ClusterStore, sharedOf: (own: Check) => Check): Load {
   const visits: Visit[] = [];
+  const sinceMs = performance.now();
   const delay = monitorEventLoopDelay({ resolution: 1 });
   let goesOn = true;
   const visitAll = async (worker: number): Promise<void> => {
@@ -40,6 +43,7 @@ export function startLoad(clusterStore: ClusterStore, sharedOf: (own: Check) => 
   delay.enable();
   const all = Array.from({ length: IN_FLIGHT }, (_, worker) => visitAll(worker));
   return {
+    sinceMs,
     visits,
     stop: async () => {
       goesOn = false;
@@ -50,14 +54,34 @@ export function startLoad(clusterStore: ClusterStore, sharedOf: (own: Check) => 
   };
 }
 
-export async function visit(
-  { store }: ClusterStore,
-  id: string,
-  checks: readonly Check[],
-): Promise<Visit> {
+export async function visit({ store }: ClusterStore, id: string, checks: readonly Check[]): Promise<Visit> {
   const fromMs = performance.now();
   const results = await Promise.resolve(store.consume(checks)).catch((): CheckResult[] => []);
   return { id, checks, fromMs, waitMs: performance.now() - fromMs, results };
+}
+
+/** So many visits, some thirty of them in flight. */
+export async function visitMany(
+  clusterStore: ClusterStore,
+  count: number,
+  label: string,
+  othersOf: (i: number) => readonly Check[],
+  onStoreError: OnStoreError = 'memory',
+): Promise<{ visits: Visit[]; stallMs: number }> {
+  const visits: Visit[] = [];
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let i = next++; i < count; i = next++) {
+      const id = `${label}-${i}`;
+      const own = clusterStore.on('own', id, { limit: 1, onStoreError });
+      visits.push(await visit(clusterStore, id, [own, ...othersOf(i)]));
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, work));
+  delay.disable();
+  return { visits, stallMs: delay.max / 1e6 };
 }
 
 /** Whether the store answered all of a visit. */
@@ -85,7 +109,10 @@ export interface Books {
 
 export function booksOf(visits: readonly Visit[], counters: readonly Counter[]): Books {
   const charged = new Map(counters.map(({ key, used }) => [/:own:\d+:(.*)$/.exec(key)?.[1], used]));
-  const fates = visits.map(({ id, results }) => ({ isStored: results[0]?.source === 'store', used: charged.get(id) ?? 0 }));
+  const fates = visits.map(({ id, results }) => ({
+    isStored: results[0]?.source === 'store',
+    used: charged.get(id) ?? 0,
+  }));
   const refused = visits.filter((one) => !isExact(one));
   return {
     visits: visits.length,
@@ -104,7 +131,9 @@ export function booksOf(visits: readonly Visit[], counters: readonly Counter[]):
 function handedOutTwice(visits: readonly Visit[]): number {
   const passed = visits.flatMap(({ checks, results }) => {
     const [shared, result] = [checks[1], results[1]];
-    return shared !== undefined && result?.source === 'store' && result.allowed ? [`${shared.key} ${result.used}`] : [];
+    return shared !== undefined && result?.source === 'store' && result.allowed
+      ? [`${shared.key} ${result.used}`]
+      : [];
   });
   return passed.length - new Set(passed).size;
 }

@@ -31,7 +31,10 @@ type Overrides = Partial<Omit<StoreOptions, 'redis' | 'namespace'>>;
 export async function openStore(redis: RedisOption, overrides: Overrides = {}): Promise<ClusterStore> {
   const namespace = uniqueNamespace();
   const lines: string[] = [];
-  const log = { warn: (line: string) => void lines.push(line), error: (line: string) => void lines.push(line) };
+  const log = {
+    warn: (line: string) => void lines.push(line),
+    error: (line: string) => void lines.push(line),
+  };
   const options = { ...defaults, ...overrides, redis, namespace };
   const store = await createStore(options, log);
   await store.open();

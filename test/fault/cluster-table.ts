@@ -25,7 +25,11 @@ export class FaultTable {
   async add(fault: string, books: Books, logLines: number, toNormalMs: number): Promise<void> {
     const { visits, longestMs, refused, late, doubled, lost, withoutEnd } = books;
     const figures = [visits, Math.round(longestMs), refused, late, doubled, lost, withoutEnd, logLines];
-    const cells = [fault, ...figures.map(String), (toNormalMs / 1_000).toFixed(1)];
+    const cells = [
+      fault,
+      ...figures.map(String),
+      Number.isNaN(toNormalMs) ? '–' : (toNormalMs / 1_000).toFixed(1),
+    ];
     if (this.file !== '') await appendFile(this.file, row(cells));
   }
 }

@@ -59,8 +59,8 @@ export class Outage {
     this.open.delete(breaker);
     if (this.open.size > 0 || this.since === undefined) return;
     const seconds = ((Date.now() - this.since.getTime()) / 1_000).toFixed(1);
+    this.log.warn(`Redis answers again, after ${seconds} s: ${this.reason}`);
     this.since = undefined;
     this.reason = undefined;
-    this.log.warn(`Redis answers again, after ${seconds} s.`);
   }
 }

@@ -1,0 +1,159 @@
+import { jest } from '@jest/globals';
+import { Controller, Get, Logger } from '@nestjs/common';
+import { Cluster } from 'ioredis';
+import { createRequire } from 'node:module';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
+import { closeApps, PLATFORMS, serve } from '../support/app.js';
+import { startCluster, type TestCluster } from '../support/cluster.js';
+import { keysOf, sweep, uniqueNamespace } from '../support/redis.js';
+
+@Controller()
+class Busy {
+  @Get()
+  @FreqLimit('1m', 3, '{headers.x-client}')
+  @FreqLimit('1h', 1_000_000, 'all')
+  @FreqLimit('1h', 1_000_000, 'agent:{headers.user-agent}')
+  @FreqLimit('1h', 1_000_000, 'tenant:{headers.x-tenant}')
+  @FreqLimit('1d', 1_000_000, '{ip}')
+  get() {
+    return 'ok';
+  }
+}
+
+let cluster: TestCluster;
+let plain: Cluster;
+let namespace: string;
+let lines: string[];
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  plain = new Cluster([...cluster.nodes]);
+}, 60_000);
+afterAll(async () => {
+  await plain.quit();
+  await cluster.stop();
+});
+beforeEach(() => {
+  namespace = uniqueNamespace();
+  lines = [];
+  for (const level of ['error', 'warn'] as const) {
+    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
+  }
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await closeApps();
+  expect(await sweep(plain, namespace)).toEqual([]);
+});
+
+function start(options: FreqLimitOptions, platform = PLATFORMS[0]!) {
+  return serve(platform, {
+    imports: [FreqLimitModule.forRoot({ namespace, ...options })],
+    controllers: [Busy],
+  });
+}
+
+/** What the primaries have counted since they started, by the first number behind a name in INFO. */
+async function counted(section: string, name: RegExp): Promise<number> {
+  const infos = await Promise.all(plain.nodes('master').map((node) => node.info(section)));
+  return infos.reduce((sum, info) => sum + Number(name.exec(info)?.[1] ?? 0), 0);
+}
+
+describe.each(PLATFORMS)('five rules in five slots, on %s', (platform) => {
+  it('let exactly the limit of each caller pass, without CROSSSLOT, by a call a slot', async () => {
+    const { url } = await start({ redis: { cluster: cluster.nodes } }, platform);
+    const [calls, crossed] = [/cmdstat_evalsha:calls=(\d+)/, /errorstat_CROSSSLOT:count=(\d+)/];
+    const before = await counted('commandstats', calls);
+    const callers = Array.from({ length: 100 }, (_, i) => `caller-${i}-{x}${i}`);
+    const visits = callers.flatMap((caller) => [caller, caller, caller, caller, caller]);
+    const answers = await Promise.all(
+      visits.map(async (caller) => {
+        const response = await fetch(url, { headers: { 'x-client': caller, 'x-tenant': `t${caller}` } });
+        return [caller, response.status] as const;
+      }),
+    );
+    const passes = answers.filter(([, status]) => status === 200);
+    expect(answers.filter(([, status]) => status !== 200 && status !== 429)).toEqual([]);
+    for (const caller of callers) expect(passes.filter(([one]) => one === caller)).toHaveLength(3);
+    expect(await counted('errorstats', crossed)).toBe(0);
+    // asked, and given back where the caller's own rule denied
+    const asked = (await counted('commandstats', calls)) - before;
+    expect(asked).toBeLessThanOrEqual(visits.length * 5 * 2);
+    // what was denied has left nothing behind
+    const [all] = (await keysOf(plain, namespace)).filter((key) => key.endsWith(':all'));
+    expect(await plain.get(all!)).toBe('300');
+    expect(lines).toEqual([]);
+  });
+});
+
+describe('a Cluster client that is handed in', () => {
+  // the other major version of the client, from another copy
+  const other = createRequire(new URL('../../compat/nest-11/package.json', import.meta.url))('ioredis') as {
+    Cluster: typeof Cluster;
+  };
+  const SAFE = { retryDelayOnFailover: 0, redisOptions: { socketTimeout: 500 } };
+
+  it.each([
+    ['of this copy', Cluster, SAFE, 0],
+    ['of another copy', other.Cluster, SAFE, 0],
+    ['with the options it has by default', Cluster, {}, 2],
+    ['with a prefix', Cluster, { ...SAFE, keyPrefix: 'app:' }, 0],
+    ['with half a brace in its prefix', Cluster, { ...SAFE, keyPrefix: 'app{x:' }, 0],
+    ['with a tag in its prefix', Cluster, { ...SAFE, keyPrefix: '{app}:' }, 0],
+  ])('%s counts, and is left open', async (_, ClusterOfCopy, options, complaints) => {
+    const client = new ClusterOfCopy([...cluster.nodes], options);
+    const { app } = await start({ redis: client });
+    const service = app.get(FreqLimitService);
+    const checks = ['a', 'b', '{c}', 'd'].map((key) => ({ key, window: '1m', limit: 2 }) as const);
+    const answers = [];
+    for (let i = 0; i < 3; i++) answers.push(await service.consume(checks));
+    expect(answers.map(({ allowed, source }) => [allowed, source])).toEqual([
+      [true, 'store'],
+      [true, 'store'],
+      [false, 'store'],
+    ]);
+    await service.reset(checks);
+    expect((await service.peek(checks)).results.map(({ used }) => used)).toEqual([0, 0, 0, 0]);
+    expect(lines).toHaveLength(complaints);
+    await closeApps();
+    expect([client.status, await client.set('still-open', 1, 'PX', 1_000)]).toEqual(['ready', 'OK']);
+    await client.quit();
+  });
+
+  it('is refused with a prefix that is no tag', () => {
+    const client = new Cluster([...cluster.nodes], { keyPrefix: 'a{}:', lazyConnect: true });
+    expect(() => FreqLimitModule.forRoot({ redis: client })).not.toThrow();
+    return expect(start({ redis: client })).rejects.toMatchObject({
+      code: 'FREQ_LIMIT_INVALID_OPTIONS',
+      message: expect.stringMatching(/^FreqLimitModule: redis: keyPrefix: "a\{\}:" has empty braces/),
+    });
+  });
+});
+
+describe('hashTag', () => {
+  it('puts a whole request in one slot, and into one call', async () => {
+    const { app } = await start({
+      redis: { cluster: cluster.nodes },
+      hashTag: () => 'all',
+      denyCache: false,
+    });
+    const service = app.get(FreqLimitService);
+    const calls = /cmdstat_evalsha:calls=(\d+)/;
+    const checks = ['a', 'b', 'c', 'd'].map((key) => ({ key, window: '1m', limit: 2 }) as const);
+    await service.consume(checks);
+    const before = await counted('commandstats', calls);
+    await service.consume(checks);
+    expect((await counted('commandstats', calls)) - before).toBe(1);
+    expect(await keysOf(plain, namespace)).toEqual(
+      Array.from({ length: 4 }, () => expect.stringMatching(new RegExp(`^${namespace}:\\{all\\}:service~`))),
+    );
+  });
+
+  it('is told off when it answers nonsense', async () => {
+    const { app } = await start({ redis: { cluster: cluster.nodes }, hashTag: () => '{x}' });
+    await expect(app.get(FreqLimitService).consume({ key: 'a', window: '1m' })).rejects.toMatchObject({
+      code: 'FREQ_LIMIT_RULE_FAILED',
+      message: expect.stringContaining('hashTag answered "{x}"'),
+    });
+  });
+});

@@ -1,0 +1,26 @@
+import { writeFile } from 'node:fs/promises';
+import type { Row } from './harness.js';
+
+const COLUMNS: readonly (readonly [string, (row: Row) => string | number])[] = [
+  ['fault', ({ fault, topology }) => (topology === 'standalone' ? fault : `${topology}: ${fault}`)],
+  ['visits', ({ visits }) => visits],
+  ['not answered', ({ unanswered }) => unanswered],
+  ['longest wait, ms', ({ longestMs }) => longestMs],
+  ['refused', ({ refused }) => refused],
+  ['late', ({ late }) => late.length],
+  ['doubled', ({ doubled }) => doubled],
+  ['lost', ({ lost }) => lost],
+  ['over a limit', ({ overLimit }) => overLimit],
+  ['without end', ({ unsound }) => unsound.length],
+  ['log lines', ({ opened, closed, otherLines }) => opened + closed + otherLines.length],
+  ['seconds to normal', ({ normalAfterS }) => normalAfterS.toFixed(2)],
+];
+
+/** Writes the rows as a Markdown table into the file that FAULT_TABLE names, or nowhere. */
+export async function writeTable(rows: readonly Row[]): Promise<void> {
+  const file = process.env['FAULT_TABLE'] ?? '';
+  if (file === '') return;
+  const head = [COLUMNS.map(([name]) => name), COLUMNS.map(() => '---')];
+  const lines = [...head, ...rows.map((row) => COLUMNS.map(([, cell]) => cell(row)))];
+  await writeFile(file, lines.map((cells) => `| ${cells.join(' | ')} |\n`).join(''));
+}

@@ -1,0 +1,224 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../support/server.js';
+import type { RedisOption } from '../../src/store/redis/redis-client.js';
+import { LoneServer, type Scene, WatchedPair } from './scene.js';
+
+/** Something that goes wrong with a store, and what may come of it. */
+export interface Fault<S extends Scene = Scene> {
+  readonly name: string;
+  readonly topology: 'standalone' | 'Sentinel';
+  readonly start: () => Promise<S>;
+  /** How the store reaches the scene, where not as the scene says. */
+  readonly reach?: (scene: S) => RedisOption;
+  /** It is there before the store is made. */
+  readonly comesFirst?: boolean;
+  readonly make: (scene: S) => Promise<void> | void;
+  readonly lastsMs: number;
+  readonly end: (scene: S) => Promise<void> | void;
+  readonly expected: Expected;
+}
+
+export interface Expected {
+  /** Whether the policy answers: for no visit, or for some. */
+  readonly refused: 'none' | 'some';
+  /** The store itself loses what it has acknowledged. */
+  readonly mayLose?: boolean;
+  /** How often the store is given up, and found again. */
+  readonly outages: number;
+  /** Lines of another kind. */
+  readonly otherLines?: number;
+  /** No visit may be charged after it was answered. */
+  readonly neverLate?: boolean;
+  readonly withinS?: number;
+  /** The seconds to normal are counted from here. */
+  readonly from?: 'making' | 'end';
+}
+
+const BUSY = (ms: number): string => `
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + time[2] / 1000
+end
+local untilMs = now() + ${ms}
+while now() < untilMs do end`;
+
+const OUTAGE: Expected = { refused: 'some', outages: 1, withinS: 2 };
+const INVISIBLE: Expected = { refused: 'none', outages: 0, neverLate: true, withinS: 0.3 };
+const FAILOVER: Expected = { refused: 'some', outages: 1, mayLose: true, from: 'making', withinS: 5 };
+const KEEPS_ALL = ['--appendonly', 'yes', '--appendfsync', 'always'];
+
+const nothing = (): void => undefined;
+
+function lone(
+  fault: Omit<Fault<LoneServer>, 'topology' | 'start'> & { readonly args?: readonly string[] },
+): Fault<LoneServer> {
+  return { topology: 'standalone', start: () => LoneServer.start(fault.args), ...fault };
+}
+
+function watched(fault: Pick<Fault<WatchedPair>, 'name' | 'make' | 'expected'>): Fault<WatchedPair> {
+  return { topology: 'Sentinel', start: () => WatchedPair.start(), lastsMs: 0, end: nothing, ...fault };
+}
+
+const WAY: readonly Fault<LoneServer>[] = [
+  lone({
+    name: 'no server at the start, one later',
+    reach: ({ direct }) => direct,
+    comesFirst: true,
+    make: (scene) => scene.kill(),
+    lastsMs: 1_500,
+    end: (scene) => scene.restart(),
+    expected: { ...OUTAGE, neverLate: true },
+  }),
+  lone({
+    name: 'replies lost, five times',
+    make: async ({ proxy }) => {
+      for (let i = 0; i < 5; i++) {
+        proxy.loseNextReply();
+        await sleep(300);
+      }
+    },
+    lastsMs: 0,
+    end: nothing,
+    expected: { ...OUTAGE, outages: 5 },
+  }),
+  lone({
+    name: 'connection reset',
+    make: ({ proxy }) => proxy.reset(),
+    lastsMs: 0,
+    end: nothing,
+    expected: OUTAGE,
+  }),
+  lone({
+    name: 'answers late by 50 ms',
+    make: ({ wire }) => void (wire.delayMs = 50),
+    lastsMs: 1_500,
+    end: ({ wire }) => void (wire.delayMs = 0),
+    expected: INVISIBLE,
+  }),
+  lone({
+    name: 'answers late by 400 ms',
+    make: ({ wire }) => void (wire.delayMs = 400),
+    lastsMs: 2_000,
+    end: ({ wire }) => void (wire.delayMs = 0),
+    expected: OUTAGE,
+  }),
+  lone({
+    name: 'packets dropped for 3 s',
+    make: ({ proxy }) => void (proxy.isDropping = true),
+    lastsMs: 3_000,
+    end: ({ proxy }) => void (proxy.isDropping = false),
+    expected: OUTAGE,
+  }),
+  lone({
+    name: 'packets kept for 2 s, then delivered',
+    make: ({ wire }) => wire.hold(),
+    lastsMs: 2_000,
+    end: ({ wire }) => wire.release(),
+    expected: OUTAGE,
+  }),
+];
+
+const SERVER: readonly Fault<LoneServer>[] = [
+  lone({
+    name: 'killed, started again with its append-only file',
+    args: KEEPS_ALL,
+    reach: ({ direct }) => direct,
+    make: (scene) => scene.kill(),
+    lastsMs: 1_000,
+    end: (scene) => scene.restart(),
+    expected: OUTAGE,
+  }),
+  lone({
+    name: 'killed, started again with nothing saved',
+    reach: ({ direct }) => direct,
+    make: (scene) => scene.kill(),
+    lastsMs: 1_000,
+    end: (scene) => scene.restart(),
+    expected: { ...OUTAGE, mayLose: true },
+  }),
+  lone({
+    name: 'hung for 2 s',
+    reach: ({ direct }) => direct,
+    make: (scene) => scene.signal('SIGSTOP'),
+    lastsMs: 2_000,
+    end: (scene) => scene.signal('SIGCONT'),
+    expected: OUTAGE,
+  }),
+  lone({
+    name: 'hung at the start',
+    reach: ({ direct }) => direct,
+    comesFirst: true,
+    make: (scene) => scene.signal('SIGSTOP'),
+    lastsMs: 2_000,
+    end: (scene) => scene.signal('SIGCONT'),
+    expected: { ...OUTAGE, neverLate: true },
+  }),
+  lone({
+    name: 'scripts forgotten every 20 ms',
+    make: async (scene) => {
+      for (let i = 0; i < 75; i++) {
+        await scene.command('SCRIPT', 'FLUSH');
+        await sleep(20);
+      }
+    },
+    lastsMs: 0,
+    end: nothing,
+    expected: INVISIBLE,
+  }),
+  lone({
+    name: 'all counters deleted',
+    make: (scene) => void scene.command('FLUSHALL'),
+    lastsMs: 500,
+    end: nothing,
+    expected: { ...INVISIBLE, mayLose: true },
+  }),
+  lone({
+    name: "another client's script for 1.5 s",
+    make: (scene) => void scene.command('EVAL', BUSY(1_500), 0),
+    lastsMs: 1_500,
+    end: nothing,
+    expected: OUTAGE,
+  }),
+  lone({
+    name: 'the same, answered with BUSY',
+    args: ['--busy-reply-threshold', '50'],
+    make: (scene) => void scene.command('EVAL', BUSY(1_500), 0),
+    lastsMs: 1_500,
+    end: nothing,
+    expected: OUTAGE,
+  }),
+  lone({
+    name: 'memory full',
+    make: async (scene) => {
+      await scene.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+      await scene.command('CONFIG', 'SET', 'maxmemory', '100kb');
+    },
+    lastsMs: 1_500,
+    end: async (scene) => void (await scene.command('CONFIG', 'SET', 'maxmemory', '0')),
+    expected: { ...INVISIBLE, otherLines: 1 },
+  }),
+  lone({
+    name: 'made a replica',
+    make: async (scene) => void (await scene.command('REPLICAOF', '127.0.0.1', await freePort())),
+    lastsMs: 1_500,
+    end: async (scene) => void (await scene.command('REPLICAOF', 'NO', 'ONE')),
+    expected: { ...OUTAGE, neverLate: true },
+  }),
+  lone({
+    name: 'permission taken away',
+    args: ['--user', 'limiter', 'on', '>secret', '~*', '+@all'],
+    reach: ({ redis }) => ({ ...(redis as object), username: 'limiter', password: 'secret' }) as RedisOption,
+    make: async (scene) => void (await scene.command('ACL', 'SETUSER', 'limiter', '-eval', '-evalsha')),
+    lastsMs: 1_500,
+    end: async (scene) => void (await scene.command('ACL', 'SETUSER', 'limiter', '+eval', '+evalsha')),
+    expected: { ...OUTAGE, neverLate: true },
+  }),
+];
+
+const PAIR: readonly Fault<WatchedPair>[] = [
+  watched({ name: 'primary killed', make: (scene) => scene.killPrimary(), expected: FAILOVER }),
+  watched({ name: 'primary hung for good', make: (scene) => scene.hangPrimary(), expected: FAILOVER }),
+  watched({ name: 'planned failover', make: (scene) => scene.failOver(), expected: FAILOVER }),
+];
+
+export const FAULTS = [...WAY, ...SERVER, ...PAIR] as unknown as readonly Fault[];

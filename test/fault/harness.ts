@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { uniqueNamespace } from '../support/redis.js';
+import { type Books, isUnderWay, keepBooks, secondsToNormal } from './books.js';
+import type { Expected, Fault } from './faults.js';
+import { type Load, RecordingLog, startLoad, storeFor, TIMEOUT_MS } from './load.js';
+import type { Scene } from './scene.js';
+
+const CALM_MS = 400;
+const LONGEST_RETURN_MS = 6_000;
+/** Beyond the time limit of a visit, for the way of its answer back to the caller. */
+export const SLACK_MS = 50;
+const LONGEST_START_MS = 1_200;
+const LONGEST_CLOSE_MS = 1_500;
+
+/** What a fault came to. */
+export interface Row extends Books {
+  readonly fault: string;
+  readonly topology: string;
+  readonly stallMs: number;
+  /** Visits that were charged after their answer though they were not under way during the fault. */
+  readonly oddlyLate: number;
+  readonly opened: number;
+  readonly closed: number;
+  readonly otherLines: readonly string[];
+  readonly normalAfterS: number;
+  readonly openMs: number;
+  readonly closeMs: number;
+}
+
+/** Drives a store into a fault and out of it again, and looks at what is left. */
+export async function runFault<S extends Scene>(fault: Fault<S>): Promise<Row> {
+  const scene = await fault.start();
+  try {
+    return await runIn(scene, fault);
+  } finally {
+    await scene.stop();
+  }
+}
+
+async function runIn<S extends Scene>(scene: S, fault: Fault<S>): Promise<Row> {
+  const namespace = uniqueNamespace();
+  const log = new RecordingLog();
+  const startMs = performance.now();
+  const redis = fault.reach?.(scene) ?? scene.redis;
+  if (fault.comesFirst === true) await fault.make(scene);
+  const store = await storeFor(redis, namespace, log);
+  const opening = timed(() => store.open());
+  if (fault.comesFirst !== true) await opening;
+  const load = startLoad(store, namespace);
+  const times = await passThrough(scene, fault, load);
+  const { stallMs } = await load.stop();
+  const closeMs = await timed(() => store.close());
+  const books = await keepBooks(load.visits, scene.port, namespace);
+  const [fromMs, toMs] = fault.comesFirst === true ? [startMs, times.endMs] : [times.makeMs, times.endMs];
+  if (process.env['DBG']) { console.log(fault.name, log.lines.slice(0,8).join('\n'), books.late.map((v)=>`${Math.round(v.startMs-times.makeMs)}+${Math.round(v.answer!.waitMs)}`).join(' ')); }
+  return {
+    ...books,
+    ...linesOf(log),
+    fault: fault.name,
+    topology: fault.topology,
+    stallMs,
+    oddlyLate: books.late.filter((visit) => !isUnderWay(visit, fromMs, toMs + TIMEOUT_MS)).length,
+    normalAfterS: secondsToNormal(load.visits, fault.expected.from === 'making' ? times.makeMs : times.endMs),
+    openMs: await opening,
+    closeMs,
+  };
+}
+
+async function passThrough<S extends Scene>(
+  scene: S,
+  fault: Fault<S>,
+  load: Load,
+): Promise<{ makeMs: number; endMs: number }> {
+  if (fault.comesFirst !== true) await sleep(CALM_MS);
+  const makeMs = performance.now();
+  if (fault.comesFirst !== true) await fault.make(scene);
+  await sleep(fault.lastsMs);
+  await fault.end(scene);
+  const endMs = performance.now();
+  await calm(load);
+  return { makeMs, endMs };
+}
+
+/** Waits until the store has answered all visits for a while. */
+export async function calm({ visits }: Load): Promise<void> {
+  const giveUpMs = performance.now() + LONGEST_RETURN_MS;
+  for (let calmSinceMs = performance.now(), at = visits.length; ;) {
+    await sleep(20);
+    const nowMs = performance.now();
+    if (nowMs > giveUpMs) return;
+    for (; visits[at]?.answer !== undefined; at++)
+      if (visits[at]?.answer?.by !== 'store') calmSinceMs = nowMs;
+    if (nowMs - calmSinceMs > 2 * CALM_MS) return;
+  }
+}
+
+async function timed(run: () => Promise<void>): Promise<number> {
+  const startMs = performance.now();
+  await run();
+  return Math.round(performance.now() - startMs);
+}
+
+function linesOf({ lines }: RecordingLog): Pick<Row, 'opened' | 'closed' | 'otherLines'> {
+  const isOpening = (line: string): boolean => line.startsWith('Redis is not asked any more');
+  const isClosing = (line: string): boolean => line.startsWith('Redis answers again');
+  return {
+    opened: lines.filter(isOpening).length,
+    closed: lines.filter(isClosing).length,
+    otherLines: lines.filter((line) => !isOpening(line) && !isClosing(line)),
+  };
+}
+
+/** What a row says that no fault may come to; nothing where all is well. */
+export function breaches(row: Row, expected: Expected): string[] {
+  const { outages, otherLines = 0, withinS = Infinity, mayLose = false, neverLate = false } = expected;
+  // the longest time in which this process did not run at all is not the store's
+  const mostMs = TIMEOUT_MS + SLACK_MS + row.stallMs;
+  const rules: readonly (readonly [boolean, string])[] = [
+    [row.visits > 200, `${row.visits} visits are too few`],
+    [row.unanswered === 0, `${row.unanswered} visits are not answered`],
+    [row.astray === 0, `${row.astray} visits are answered against their policy`],
+    [row.longestMs <= mostMs, `a visit waited ${row.longestMs} ms, stalls of ${row.stallMs} ms included`],
+    [row.doubled === 0, `${row.doubled} visits are charged twice`],
+    [row.unbalanced === 0, `${row.unbalanced} shared counters do not tell what was charged`],
+    [row.unsound.length === 0, row.unsound.slice(0, 5).join(', ')],
+    [row.late.length === 0 || !neverLate, `${row.late.length} visits are charged late`],
+    [row.oddlyLate === 0, `${row.oddlyLate} visits outside the fault are charged late`],
+    [row.lost === 0 || mayLose, `${row.lost} visits are lost`],
+    [row.overLimit === 0 || mayLose, `${row.overLimit} visits pass beyond a limit`],
+    [row.refused > 0 === (expected.refused === 'some'), `${row.refused} visits are refused`],
+    [row.opened === outages, `it was given up ${row.opened} times`],
+    [row.closed === row.opened, `it was found again ${row.closed} times`],
+    [row.otherLines.length === otherLines, `other lines: ${row.otherLines.join(' / ')}`],
+    [row.normalAfterS <= withinS + row.stallMs / 1_000, `normal after ${row.normalAfterS} s`],
+    [row.openMs <= LONGEST_START_MS, `the start took ${row.openMs} ms`],
+    [row.closeMs <= LONGEST_CLOSE_MS, `the end took ${row.closeMs} ms`],
+  ];
+  return rules.filter(([isKept]) => !isKept).map(([, breach]) => breach);
+}

@@ -1,0 +1,122 @@
+import { Redis } from 'ioredis';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RedisOption } from '../../src/store/redis/redis-client.js';
+import { type Proxy, startProxy } from '../support/proxy.js';
+import { startSentinels, type TestSentinels } from '../support/sentinel.js';
+import { type Server, startServer } from '../support/server.js';
+import { startWire, type Wire } from './wire.js';
+
+/** Servers of a test's own, and how a store reaches them. */
+export interface Scene {
+  readonly redis: RedisOption;
+  /** The server that has the counters in the end. */
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/** One server, which is reached through a wire and a proxy, or directly. */
+export class LoneServer implements Scene {
+  private constructor(
+    private server: Server,
+    private readonly args: readonly string[],
+    private readonly dir: string,
+    readonly proxy: Proxy,
+    readonly wire: Wire,
+  ) {}
+
+  static async start(args: readonly string[] = []): Promise<LoneServer> {
+    const dir = await mkdtemp(join(tmpdir(), 'freq-limit-fault-'));
+    // what it has saved outlives a restart
+    const all = [...args, '--dir', dir];
+    const server = await startServer(all);
+    const proxy = await startProxy(server.port);
+    return new LoneServer(server, all, dir, proxy, await startWire(proxy.port));
+  }
+
+  get port(): number {
+    return this.server.port;
+  }
+
+  /** By the wire, so that all faults of the way can be made; a dead server's proxy would still be there. */
+  get redis(): RedisOption {
+    return { host: '127.0.0.1', port: this.wire.port };
+  }
+
+  get direct(): RedisOption {
+    return { host: '127.0.0.1', port: this.port };
+  }
+
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void {
+    this.server.process.kill(name);
+  }
+
+  async kill(): Promise<void> {
+    await killed(this.server);
+  }
+
+  async restart(): Promise<void> {
+    this.server = await startServer(this.args, this.port);
+  }
+
+  /** Asks the server itself. */
+  command(name: string, ...args: (string | number)[]): Promise<unknown> {
+    return commandTo(this.port, name, ...args);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.wire.stop(), this.proxy.stop(), this.server.stop()]);
+    await rm(this.dir, { recursive: true, force: true });
+  }
+}
+
+/** A primary and its replica, watched by sentinels; the replica takes over. */
+export class WatchedPair implements Scene {
+  private constructor(private readonly pair: TestSentinels) {}
+
+  static async start(): Promise<WatchedPair> {
+    return new WatchedPair(await startSentinels());
+  }
+
+  get redis(): RedisOption {
+    return { sentinels: this.pair.sentinels, name: this.pair.name };
+  }
+
+  get port(): number {
+    return this.pair.replica.port;
+  }
+
+  async killPrimary(): Promise<void> {
+    await killed(this.pair.primary);
+  }
+
+  /** It stays so until the scene ends. */
+  hangPrimary(): void {
+    this.pair.primary.process.kill('SIGSTOP');
+  }
+
+  async failOver(): Promise<void> {
+    await commandTo(this.pair.sentinels[0]!.port, 'SENTINEL', 'FAILOVER', this.pair.name);
+  }
+
+  stop(): Promise<void> {
+    return this.pair.stop();
+  }
+}
+
+export async function commandTo(port: number, name: string, ...args: (string | number)[]): Promise<unknown> {
+  const client = new Redis(port, '127.0.0.1');
+  try {
+    return await client.call(name, ...args);
+  } finally {
+    client.disconnect();
+  }
+}
+
+async function killed({ process }: Server): Promise<void> {
+  const exited = once(process, 'exit');
+  process.kill('SIGKILL');
+  await exited;
+}

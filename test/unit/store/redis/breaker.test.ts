@@ -1,0 +1,236 @@
+import fc from 'fast-check';
+import { Breaker } from '../../../../src/store/redis/breaker.js';
+
+function make() {
+  let nowMs = 5_000;
+  const changes: (string | undefined)[] = [];
+  const breaker: Breaker = new Breaker(
+    (one, reason) => {
+      expect(one).toBe(breaker);
+      changes.push(reason);
+    },
+    () => nowMs,
+  );
+  return {
+    breaker,
+    changes,
+    advance: (ms: number) => void (nowMs += ms),
+    failTimes: (times: number, isSure = false) => {
+      for (let i = 1; i <= times; i++) breaker.fail(`failure ${i}`, isSure);
+    },
+  };
+}
+
+describe('a closed breaker', () => {
+  it('admits every call', () => {
+    const { breaker, changes } = make();
+    expect(Array.from({ length: 100 }, () => breaker.admits())).not.toContain(false);
+    expect(breaker.isOpen).toBe(false);
+    expect(changes).toEqual([]);
+  });
+
+  it('bears four failures in a row, and opens at the fifth, for its reason', () => {
+    const { breaker, changes, failTimes } = make();
+    failTimes(4);
+    expect(breaker.isOpen).toBe(false);
+    expect(breaker.admits()).toBe(true);
+    breaker.fail('the last straw', false);
+    expect(breaker.isOpen).toBe(true);
+    expect(breaker.admits()).toBe(false);
+    expect(changes).toEqual(['the last straw']);
+  });
+
+  it('counts in a row: one success begins anew', () => {
+    const { breaker, changes, failTimes } = make();
+    for (let i = 0; i < 10; i++) {
+      failTimes(4);
+      breaker.succeed();
+    }
+    expect(breaker.isOpen).toBe(false);
+    expect(changes).toEqual([]);
+  });
+
+  it('counts failures however far apart they are', () => {
+    const { breaker, advance } = make();
+    for (let i = 0; i < 5; i++) {
+      breaker.fail('slow', false);
+      advance(3_600_000);
+    }
+    expect(breaker.isOpen).toBe(true);
+  });
+
+  it('opens at once when the failure is sure', () => {
+    const { breaker, changes } = make();
+    breaker.fail('READONLY', true);
+    expect(breaker.isOpen).toBe(true);
+    expect(breaker.admits()).toBe(false);
+    expect(changes).toEqual(['READONLY']);
+  });
+
+  it('is opened by one who knows', () => {
+    const { breaker, changes } = make();
+    breaker.open('the connection is lost');
+    expect(breaker.admits()).toBe(false);
+    expect(changes).toEqual(['the connection is lost']);
+  });
+
+  it('has nothing to hope for, and is never forgotten', () => {
+    const { breaker, advance } = make();
+    breaker.hope();
+    advance(1_000_000);
+    expect(breaker.isForgotten).toBe(false);
+    expect([breaker.admits(), breaker.admits()]).toEqual([true, true]);
+  });
+});
+
+describe('an open breaker', () => {
+  it('admits one call after a rest of a second, and no other', () => {
+    const { breaker, advance } = make();
+    breaker.open('lost');
+    advance(999);
+    expect(breaker.admits()).toBe(false);
+    advance(1);
+    expect([breaker.admits(), breaker.admits(), breaker.admits()]).toEqual([true, false, false]);
+  });
+
+  it('admits the next one a second later when the first was never heard of again', () => {
+    const { breaker, advance } = make();
+    breaker.open('lost');
+    advance(1_000);
+    expect(breaker.admits()).toBe(true);
+    advance(999);
+    expect(breaker.admits()).toBe(false);
+    advance(1);
+    expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
+  });
+
+  it('rests for a whole second after the call that tried has failed', () => {
+    const { breaker, advance, changes } = make();
+    breaker.open('lost');
+    advance(1_000);
+    expect(breaker.admits()).toBe(true);
+    advance(250);
+    breaker.fail('still lost', false);
+    advance(999);
+    expect(breaker.admits()).toBe(false);
+    advance(1);
+    expect(breaker.admits()).toBe(true);
+    expect(changes).toEqual(['lost']);
+  });
+
+  it('closes at the first success, and says so once', () => {
+    const { breaker, advance, changes } = make();
+    breaker.open('lost');
+    advance(1_000);
+    expect(breaker.admits()).toBe(true);
+    breaker.succeed();
+    breaker.succeed();
+    expect(breaker.isOpen).toBe(false);
+    expect([breaker.admits(), breaker.admits()]).toEqual([true, true]);
+    expect(changes).toEqual(['lost', undefined]);
+  });
+
+  it('is closed with a clean slate: five failures open it again', () => {
+    const { breaker, changes, failTimes } = make();
+    failTimes(20);
+    breaker.succeed();
+    failTimes(4);
+    expect(breaker.isOpen).toBe(false);
+    failTimes(1);
+    expect(breaker.isOpen).toBe(true);
+    expect(changes).toEqual(['failure 5', undefined, 'failure 1']);
+  });
+
+  it('opens once, however many of the calls on their way fail', () => {
+    const { changes, failTimes } = make();
+    failTimes(50);
+    failTimes(5, true);
+    expect(changes).toEqual(['failure 5']);
+  });
+
+  it('lets the next call try when there is hope, and only that', () => {
+    const { breaker, changes } = make();
+    breaker.open('lost');
+    breaker.hope();
+    expect(breaker.isOpen).toBe(true);
+    expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
+    expect(changes).toEqual(['lost']);
+  });
+
+  it('is forgotten when nobody has asked for ten seconds after the rest', () => {
+    const { breaker, advance } = make();
+    breaker.open('lost');
+    advance(11_000);
+    expect(breaker.isForgotten).toBe(false);
+    advance(1);
+    expect(breaker.isForgotten).toBe(true);
+  });
+
+  it.each<[string, (breaker: Breaker) => void, boolean]>([
+    ['a call tries', (breaker) => breaker.admits(), false],
+    ['a call has failed', (breaker) => breaker.fail('still lost', false), false],
+    ['the connection is lost again', (breaker) => breaker.open('lost'), false],
+    ['there is hope', (breaker) => breaker.hope(), false],
+    ['it is closed', (breaker) => breaker.succeed(), false],
+    ['nothing happens', () => undefined, true],
+  ])('is forgotten no more: %s', (_, happens, isForgotten) => {
+    const { breaker, advance } = make();
+    breaker.open('lost');
+    advance(11_001);
+    happens(breaker);
+    expect(breaker.isForgotten).toBe(isForgotten);
+  });
+});
+
+describe('any breaker', () => {
+  it('tells of open and closed in turn, and admits at most one call a second while open', () => {
+    const step = fc.oneof(
+      fc.record({ kind: fc.constantFrom('ask', 'succeed', 'fail', 'failSurely', 'open') }),
+      fc.record({ kind: fc.constant('wait'), ms: fc.integer({ min: 1, max: 1_500 }) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+        const { breaker, changes, advance } = make();
+        let now = 0;
+        let lastTry = -Infinity;
+        for (const one of steps) {
+          const { isOpen } = breaker;
+          if (one.kind === 'wait' && 'ms' in one) {
+            advance(one.ms);
+            now += one.ms;
+          } else if (one.kind === 'ask') {
+            const admitted = breaker.admits();
+            expect(isOpen || admitted).toBe(true);
+            if (isOpen && admitted) {
+              expect(now - lastTry).toBeGreaterThanOrEqual(1_000);
+              lastTry = now;
+            }
+          } else if (one.kind === 'succeed') breaker.succeed();
+          else if (one.kind === 'open') breaker.open('lost');
+          else breaker.fail('failed', one.kind === 'failSurely');
+          if (!breaker.isOpen) lastTry = -Infinity;
+          expect(changes.map((reason) => reason !== undefined)).toEqual(changes.map((__, i) => i % 2 === 0));
+          expect(breaker.isOpen).toBe(changes.length % 2 === 1);
+        }
+      }),
+    );
+  });
+});
+
+describe('by itself', () => {
+  const { jest } = import.meta;
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it('needs no timer, and goes by a clock that nobody can set', () => {
+    jest.useFakeTimers();
+    const breaker = new Breaker(() => undefined);
+    breaker.open('lost');
+    jest.setSystemTime(Date.now() + 3_600_000);
+    expect(breaker.admits()).toBe(false);
+    jest.advanceTimersByTime(1_000);
+    expect(breaker.admits()).toBe(true);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
