@@ -13,7 +13,7 @@ const swc = {
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/pack/'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/pack/', '<rootDir>/test/fault/'],
   modulePathIgnorePatterns: ['<rootDir>/dist'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', '^nestjs-freq-limit$': '<rootDir>/src/index.ts' },

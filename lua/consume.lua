@@ -51,7 +51,9 @@ end
 
 -- Whether an error is about what the key holds; all others would meet every key.
 local function is_of_key(err)
-  return err:find('WRONGTYPE', 1, true) or err:find('not an integer', 1, true) or err:find('would overflow', 1, true)
+  return err:find('WRONGTYPE', 1, true)
+    or err:find('not an integer', 1, true)
+    or err:find('would overflow', 1, true)
 end
 
 -- Opens the window of a counter that this visit is the first of. What it held, if anything, was less than nothing.

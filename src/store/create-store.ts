@@ -26,10 +26,16 @@ export async function createStore(options: StoreOptions, log: StoreLog): Promise
   const placement = isClustered(redis) ? placementOf(options) : undefined;
   const inRedis = await RedisStore.create({ redis, timeoutMs, coalesce, placement }, log);
   const fallback = new MemoryStore(maxCounters, log, undefined, 'fallback');
-  let store: Store = new GuardedStore(inRedis, fallback, fallbackShare);
+  const guarded = new GuardedStore(inRedis, fallback, fallbackShare);
+  if (placement === undefined) return options.denyCache ? new DenyCache(guarded) : guarded;
   // each part of a request is guarded by itself: what one server cannot say, the others still do
-  if (placement !== undefined) store = new PartedStore(store, (check) => placement.tagOf(check));
-  return options.denyCache ? new DenyCache(store) : store;
+  const parted = new PartedStore(
+    guarded,
+    (check) => placement.tagOf(check),
+    (checks) => cache?.forget(checks),
+  );
+  const cache = options.denyCache ? new DenyCache(parted) : undefined;
+  return cache ?? parted;
 }
 
 function placementOf({ namespace, hashTag, hashTagBuckets }: StoreOptions): Placement {

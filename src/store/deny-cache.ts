@@ -55,12 +55,17 @@ export class DenyCache implements Store {
   }
 
   refund(checks: readonly Check[], results: readonly CheckResult[]): MaybePromise<CheckResult[]> {
+    this.forget(checks);
+    return this.store.refund(checks, results);
+  }
+
+  /** For counters that may have fallen. */
+  forget(checks: readonly Check[]): void {
     this.unsure++;
     for (const { key } of checks) {
       this.young.delete(key);
       this.old.delete(key);
     }
-    return this.store.refund(checks, results);
   }
 
   reset(checks: readonly Check[]): MaybePromise<void> {

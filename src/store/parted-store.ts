@@ -1,6 +1,6 @@
 import type { Check, CheckResult } from '../core/check.js';
-import { isPromise, type MaybePromise } from '../core/maybe-promise.js';
-import { consumeInParts, joined, partsOf } from './parts.js';
+import type { MaybePromise } from '../core/maybe-promise.js';
+import { consumeInParts, joined, type PartStore, partsOf } from './parts.js';
 import type { Store, StoreHealth } from './store.js';
 
 /** A store around a store that decides in one step only what lies together, as a Cluster does with one slot. */
@@ -9,32 +9,41 @@ export class PartedStore implements Store {
     private readonly store: Store,
     /** Names the part of the store that a check's counter lies in. */
     private readonly partOf: (check: Check) => string,
+    /** Told what is about to be given back. */
+    private readonly onRefund: (checks: readonly Check[]) => void = () => undefined,
   ) {}
 
   consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
     const parts = partsOf(checks, this.partOf);
-    return parts.length === 1 ? this.store.consume(checks, refundable) : consumeInParts(parts, this.store);
+    return parts.length === 1 ? this.store.consume(checks, refundable) : consumeInParts(parts, this.parts);
   }
+
+  private readonly parts: PartStore = {
+    consume: (checks, refundable) => this.store.consume(checks, refundable),
+    refund: (checks, results) => {
+      this.onRefund(checks);
+      return this.store.refund(checks, results);
+    },
+  };
 
   async peek(checks: readonly Check[]): Promise<CheckResult[]> {
     const parts = partsOf(checks, this.partOf);
-    return joined(parts, await Promise.all(parts.map((part) => this.store.peek(part.checks))));
+    return joined(parts, await Promise.all(parts.map(async (part) => this.store.peek(part.checks))));
   }
 
   async refund(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
     const parts = partsOf(checks, this.partOf);
-    const answers = parts.map((part) =>
+    const answers = parts.map(async (part) =>
       this.store.refund(
         part.checks,
-        part.places.map((place) => results[place] as CheckResult),
+        part.places.map((place) => results[place]!),
       ),
     );
     return joined(parts, await Promise.all(answers));
   }
 
   async reset(checks: readonly Check[]): Promise<void> {
-    const done = partsOf(checks, this.partOf).map((part) => this.store.reset(part.checks));
-    await Promise.all(done.filter(isPromise));
+    await Promise.all(partsOf(checks, this.partOf).map(async (part) => this.store.reset(part.checks)));
   }
 
   health(): StoreHealth {

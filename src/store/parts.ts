@@ -63,15 +63,16 @@ async function giveBack(
   if (!passes(results)) return results;
   const charged = checks.map(({ cost, countDenied }) => cost > 0 && !countDenied);
   const refunded = checks.filter((_, i) => charged[i]);
-  if (results.length === 0 || refunded.length === 0) return results;
+  if (results.length === 0) return results;
   const given = await store.refund(
     refunded,
     results.filter((_, i) => charged[i]),
   );
-  const now = new Map(refunded.map(({ key }, i) => [key, given[i]]));
-  // checks of one counter are answered alike, those that count in any case too
+  // checks of one counter are answered alike in a denied request: what it has come to
+  const now = new Map(checks.map(({ key }, i) => [key, results[i]]));
+  refunded.forEach(({ key }, i) => now.set(key, given[i]));
   return checks.map((check, i) => {
-    const result = results[i] as CheckResult;
+    const result = results[i]!;
     const counter = now.get(check.key) ?? result;
     const { limit, allowed, source } = result;
     return toResult({ ...check, limit }, allowed, counter.used, counter.resetAfterMs, source);

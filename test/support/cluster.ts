@@ -60,6 +60,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
   for (const [i] of replicas.entries()) {
     await until(async () => (await client(primaries[i]!).info('replication')).includes('state=online'));
   }
+  // a client that asks a node which knows nothing of the replicas yet would let go of them
+  await until(async () => {
+    const views = await Promise.all(servers.map((server) => client(server).cluster('SLOTS')));
+    return views.every((view) => view.flatMap((range) => range.slice(3)).length === replicaCount);
+  });
   return {
     primaries,
     replicas,

@@ -128,8 +128,8 @@ export function isClustered(redis: RedisOption | undefined): boolean {
   return isClient(redis) ? redis.isCluster : isClusterOption(redis);
 }
 
-function checkClusterOption(redis: RedisClusterOptions): void {
-  const { cluster, options, ...others } = redis;
+function checkClusterOption(redis: object): void {
+  const { cluster, options, ...others } = redis as { readonly cluster?: unknown; readonly options?: unknown };
   const [other] = Object.keys(others);
   if (other !== undefined) throw new TypeError(`${other}: stands beside cluster; it belongs into options`);
   if (!Array.isArray(cluster) || cluster.length === 0)
@@ -141,11 +141,9 @@ function checkClusterOption(redis: RedisClusterOptions): void {
 
 /** Empty braces are no hash tag: the counters of one request would lie anywhere. */
 function checkKeyPrefix(options: object | undefined): void {
-  const { keyPrefix, redisOptions } = Object(options) as {
-    readonly keyPrefix?: unknown;
-    readonly redisOptions?: { readonly keyPrefix?: unknown };
-  };
-  const prefix = String(keyPrefix ?? redisOptions?.keyPrefix ?? '');
+  const { keyPrefix, redisOptions } = Object(options) as RedisClusterClientOptions;
+  const prefix = keyPrefix ?? redisOptions?.keyPrefix ?? '';
+  if (typeof prefix !== 'string') throw new TypeError(`keyPrefix: ${show(prefix)} is not a text`);
   const open = prefix.indexOf('{');
   if (open >= 0 && prefix[open + 1] === '}')
     throw new TypeError(

@@ -124,7 +124,7 @@ class OwnConnection implements Connection {
     private readonly redis: Redis | Cluster,
     private readonly listener: ConnectionListener,
   ) {
-    this.client = redis as unknown as RedisClient;
+    this.client = redis;
     // a node's connection is made at its first command, and meanwhile refuses the next ones
     redis.on('+node', (node: Redis) => void connectNode(node));
     redis.on('error', (error: Error) => {
