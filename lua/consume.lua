@@ -3,7 +3,7 @@
 -- KEYS[k]    the counters, each once, however many checks go to it
 -- ARGV[1]    the requests in the order they arrived, read only when not all of them pass:
 --            each a list of checks "k,limit,cost" or, for countDenied, "k,limit,cost!", with ";" behind each check
---            and "|" behind each request; "@" before all of it asks for the time
+--            and "|" behind each request; "@" before all of it asks for the ends of the windows
 -- ARGV       then four numbers for each run of KEYS that have them in common, in the order of KEYS:
 --              window       milliseconds; a counter lives this long from the visit that opened it
 --              limit        the lowest limit of the checks on the counter; -1: they all only count
@@ -17,9 +17,9 @@
 --              left         as above; -left - 1 where the check denies
 --            A request with a check whose key holds no counter (another type, text, too large a number) is charged
 --            nowhere; each of its checks answers Redis' own error as a text in the place of `used`.
---            Where the time is asked for it comes last: the server's clock in milliseconds, to which `left` adds up to
---            the end of a window, by which refund.lua knows it again.
---            An error that is not the key's (READONLY, OOM, no permission) is the error of the call: nothing is charged.
+--            Where they are asked for, the ends of the windows come last, as texts, one for each of KEYS: the server's
+--            clock in milliseconds when the window ends, by which refund.lua knows it again.
+--            An error that is not the key's (READONLY, OOM, no permission) is that of the call: nothing is charged.
 --
 -- Stored     key -> the units used, as an integer; the window is the key's own expiry. Only the server's clock
 --            counts. A counter of nothing (0 or less, however it came to be) is no counter.
@@ -119,12 +119,20 @@ for at = 2, #ARGV, 4 do
   end
 end
 
-local timed = ARGV[1]:sub(1, 1) == '@'
+-- Servers before 7 have no PEXPIRETIME: there it is worked out, as refund.lua does, to within some milliseconds.
+local function end_of(key)
+  if redis.REDIS_VERSION_NUM then
+    return call('PEXPIRETIME', key)
+  end
+  local time = call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000) + call('PTTL', key)
+end
 
 local function answer()
-  if timed then
-    local time = call('TIME')
-    reply[#reply + 1] = time[1] * 1000 + math.floor(time[2] / 1000)
+  if ARGV[1]:sub(1, 1) == '@' then
+    for i = 1, k do
+      reply[#reply + 1] = string.format('%.0f', end_of(KEYS[i]))
+    end
   end
   return reply
 end

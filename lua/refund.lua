@@ -3,7 +3,7 @@
 -- KEYS[k]    the counters; one may stand there several times
 -- ARGV       three numbers for each of KEYS:
 --              window       milliseconds, the length of the window that was charged
---              ends         the server's clock, in milliseconds, at the end of that window
+--              ends         the server's clock, in milliseconds, at the end of that window, as consume.lua told it
 --              cost         units to give back
 -- Reply      two numbers for each of KEYS, after it was seen to:
 --              used         units charged in the open window, 0 where there is no counter
@@ -15,11 +15,16 @@
 
 local call, pcall = redis.call, redis.pcall
 
--- Clock and expiry are read one after the other, and each is cut to a millisecond.
-local SLACK = 2
-
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- How far a counter's end is from the one that is meant. Servers before 7 cannot tell it exactly: clock and expiry are
+-- read one after the other, and something may come between.
+local function off_by(key, left, window, ends)
+  if redis.REDIS_VERSION_NUM then
+    return math.abs(call('PEXPIRETIME', key) - ends)
+  end
+  local time = call('TIME')
+  local off = math.abs(time[1] * 1000 + math.floor(time[2] / 1000) + left - ends)
+  return off <= 50 and 2 * off < window and 0 or off
+end
 
 -- Of one counter that stands there several times, all have the answer after the last.
 local used, left = {}, {}
@@ -28,8 +33,7 @@ local function give_back(key, window, ends, cost)
   local value = pcall('GET', key)
   used[key] = type(value) == 'string' and #value < 20 and value:find('^[1-9]%d*$') and tonumber(value) or 0
   left[key] = used[key] > 0 and math.max(call('PTTL', key), 0) or 0
-  local off = math.abs(now + left[key] - ends)
-  if used[key] == 0 or off > SLACK or 2 * off >= window then
+  if used[key] == 0 or off_by(key, left[key], window, ends) > 0 then
     return
   end
   if used[key] > tonumber(cost) then

@@ -68,9 +68,10 @@ export class GuardedStore implements Store {
     if (checks.some(({ onStoreError }) => onStoreError === 'deny')) throw error;
     const counted = checks.filter(({ onStoreError }) => onStoreError === 'memory');
     const answers = (await askFallback(counted.map((check) => this.share(check)))).values();
-    return checks.map((check) =>
-      check.onStoreError === 'memory' ? answers.next().value! : toResult(check, true, 0, 0, 'open'),
-    );
+    return checks.map((check) => {
+      const answer = check.onStoreError === 'memory' ? answers.next().value : undefined;
+      return answer ?? toResult(check, true, 0, 0, 'open');
+    });
   }
 
   /** Never so little that a visit which is within its limit could not pass at all. */

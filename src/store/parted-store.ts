@@ -33,10 +33,10 @@ export class PartedStore implements Store {
 
   async refund(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
     const parts = partsOf(checks, this.partOf);
-    const answers = parts.map(async (part) =>
+    const answers = parts.map(async ({ checks: its, places }) =>
       this.store.refund(
-        part.checks,
-        part.places.map((place) => results[place]!),
+        its,
+        results.filter((_, place) => places.includes(place)),
       ),
     );
     return joined(parts, await Promise.all(answers));

@@ -71,9 +71,10 @@ async function giveBack(
   // checks of one counter are answered alike in a denied request: what it has come to
   const now = new Map(checks.map(({ key }, i) => [key, results[i]]));
   refunded.forEach(({ key }, i) => now.set(key, given[i]));
-  return checks.map((check, i) => {
-    const result = results[i]!;
-    const counter = now.get(check.key) ?? result;
+  return results.map((result, i) => {
+    const check = checks[i];
+    const counter = check && now.get(check.key);
+    if (check === undefined || counter === undefined) return result;
     const { limit, allowed, source } = result;
     return toResult({ ...check, limit }, allowed, counter.used, counter.resetAfterMs, source);
   });

@@ -62,6 +62,7 @@ async function counted(section: string, name: RegExp): Promise<number> {
 describe.each(PLATFORMS)('five rules in five slots, on %s', (platform) => {
   it('let exactly the limit of each caller pass, without CROSSSLOT, by a call a slot', async () => {
     const { url } = await start({ redis: { cluster: cluster.nodes } }, platform);
+    lines.length = 0;
     const [calls, crossed] = [/cmdstat_evalsha:calls=(\d+)/, /errorstat_CROSSSLOT:count=(\d+)/];
     const before = await counted('commandstats', calls);
     const callers = Array.from({ length: 100 }, (_, i) => `caller-${i}-{x}${i}`);

@@ -1,5 +1,5 @@
 const RIGHTS = '+evalsha +eval +incr +incrby +decrby +pttl +pexpire +get +set +del +info';
-const CLUSTER_RIGHTS = '+time +cluster|slots +cluster|shards +readonly +asking';
+const CLUSTER_RIGHTS = '+pexpiretime +time +cluster|slots +cluster|shards +readonly +asking';
 
 /** What to do about what a server refuses. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [

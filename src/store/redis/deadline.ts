@@ -23,6 +23,7 @@ export function withDeadline<T>(answer: Promise<T>, ms: number): Promise<T> {
       },
       (error: unknown) => {
         clearTimeout(timer);
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it goes on as it is
         reject(error);
       },
     );

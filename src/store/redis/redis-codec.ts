@@ -16,8 +16,8 @@ export interface Request {
   readonly checks: readonly Check[];
   /** Whether its visits are charged; else they are only looked at. */
   readonly charging: boolean;
-  /** Told, where it is wanted, the server's clock of the answer in milliseconds. */
-  readonly onTime: ((nowMs: number, results: readonly CheckResult[]) => void) | undefined;
+  /** Told, where it is wanted, when the window of each result ends, by the server's clock in milliseconds. */
+  readonly onEnds: ((endsAtMs: readonly number[], results: readonly CheckResult[]) => void) | undefined;
   resolve(results: CheckResult[]): void;
   reject(error: unknown): void;
 }
@@ -47,7 +47,7 @@ export class Batch {
   private readonly members: { readonly request: Request; readonly placed: readonly Placed[] }[] = [];
   private checks = 0;
   private cost = 0;
-  private isTimed = false;
+  private wantsEnds = false;
 
   constructor(
     /** When the first of its requests was asked, by the process's own clock. */
@@ -83,7 +83,7 @@ export class Batch {
     const { checks, charging } = request;
     const placed = checks.map((check) => ({ check, slot: this.slotOf(check, charging) }));
     this.members.push({ request, placed });
-    this.isTimed ||= request.onTime !== undefined;
+    this.wantsEnds ||= request.onEnds !== undefined;
     this.checks += checks.length;
     this.cost += costOf(checks);
   }
@@ -128,7 +128,7 @@ export class Batch {
   }
 
   private describeRequests(): string {
-    let text = this.isTimed ? '@' : '';
+    let text = this.wantsEnds ? '@' : '';
     for (const { request, placed } of this.members) {
       for (const { check, slot } of placed) text += `${slot.place},${describe(check, request.charging)};`;
       text += '|';
@@ -140,9 +140,9 @@ export class Batch {
   answer(reply: unknown, toError: (error: Error) => Error): void {
     if (!Array.isArray(reply)) throw notOurs();
     const [kind, ...values] = reply as readonly unknown[];
-    const nowMs = this.isTimed ? integer(values.pop()) : 0;
-    if (Number(kind) === ALL_PASS) this.answerAll(values, nowMs);
-    else if (Number(kind) === EACH) this.answerEach(values, nowMs, toError);
+    const ends = this.wantsEnds ? values.splice(-this.slots.size).map(integer) : [];
+    if (Number(kind) === ALL_PASS) this.answerAll(values, ends);
+    else if (Number(kind) === EACH) this.answerEach(values, ends, toError);
     else throw notOurs();
   }
 
@@ -151,7 +151,7 @@ export class Batch {
   }
 
   /** All pass: from what a counter holds after all, what each check found is worked out in the order they came. */
-  private answerAll(values: readonly unknown[], nowMs: number): void {
+  private answerAll(values: readonly unknown[], ends: readonly number[]): void {
     if (values.length !== 2 * this.slots.size) throw notOurs();
     for (const slot of this.slots.values()) {
       slot.used = integer(values[2 * slot.place - 2]) - slot.cost;
@@ -159,16 +159,19 @@ export class Batch {
     }
     for (const { request, placed } of this.members) {
       const results = placed.map(({ check, slot }) => readNext(check, slot, request.charging));
-      request.onTime?.(nowMs, results);
-      request.resolve(results);
+      resolve(request, placed, results, ends);
     }
   }
 
   /** Some request does not pass: the reply has each check's own numbers. */
-  private answerEach(values: readonly unknown[], nowMs: number, toError: (error: Error) => Error): void {
+  private answerEach(
+    values: readonly unknown[],
+    ends: readonly number[],
+    toError: (error: Error) => Error,
+  ): void {
     if (values.length !== 2 * this.checks) throw notOurs();
     let at = 0;
-    for (const { request } of this.members) {
+    for (const { request, placed } of this.members) {
       const { checks, charging } = request;
       const from = at;
       at += 2 * checks.length;
@@ -180,10 +183,22 @@ export class Batch {
       const results = checks.map((check, i) =>
         readOne(check, charging, values[from + 2 * i], values[from + 2 * i + 1]),
       );
-      request.onTime?.(nowMs, results);
-      request.resolve(results);
+      resolve(request, placed, results, ends);
     }
   }
+}
+
+function resolve(
+  request: Request,
+  placed: readonly Placed[],
+  results: CheckResult[],
+  ends: readonly number[],
+): void {
+  request.onEnds?.(
+    placed.map(({ slot }) => ends[slot.place - 1] ?? 0),
+    results,
+  );
+  request.resolve(results);
 }
 
 /** What is given back to one counter. */

@@ -104,7 +104,7 @@ function clusterOptions(): object {
     maxRedirections: 4,
     retryDelayOnTryAgain: 20,
     retryDelayOnClusterDown: 100,
-    slotsRefreshTimeout: 500,
+    slotsRefreshTimeout: 1_000,
     // who owns which slot is looked up again on its own after an error, but no oftener than this
     slotsRefreshInterval: 5_000,
     clusterRetryStrategy: backOff,

@@ -134,12 +134,12 @@ export class RedisStore implements Store {
     if (!this.breakerOf(key).admits()) return Promise.reject(this.refusal());
     // what has one hash tag may travel together
     const tag = this.options.placement?.tagOf(first) ?? '';
-    const onTime = refundable ? this.noteWindows : undefined;
-    return this.coalescer.ask(tag, { checks: placed, charging, onTime });
+    const onEnds = refundable ? this.noteWindows : undefined;
+    return this.coalescer.ask(tag, { checks: placed, charging, onEnds });
   }
 
-  private readonly noteWindows = (nowMs: number, results: readonly CheckResult[]): void => {
-    for (const result of results) this.windows.set(result, nowMs + result.resetAfterMs);
+  private readonly noteWindows = (endsAtMs: readonly number[], results: readonly CheckResult[]): void => {
+    results.forEach((result, i) => this.windows.set(result, endsAtMs[i] ?? 0));
   };
 
   /** Several calls leave by one write: it is dearer than what is written, for this process and for the server. */
@@ -210,9 +210,9 @@ export class RedisStore implements Store {
     const store: PartStore = {
       consume: (part) =>
         new Promise((resolve, reject) => {
-          const onTime = charging ? this.noteWindows : undefined;
+          const onEnds = charging ? this.noteWindows : undefined;
           const batch = new Batch(sinceMs);
-          batch.add({ checks: part, charging, onTime, resolve, reject });
+          batch.add({ checks: part, charging, onEnds, resolve, reject });
           void this.send(batch);
         }),
       refund: (part, results) => this.giveBack(part, results),
