@@ -32,8 +32,9 @@ local used, left = {}, {}
 local function give_back(key, window, ends, cost)
   local value = pcall('GET', key)
   used[key] = type(value) == 'string' and #value < 20 and value:find('^[1-9]%d*$') and tonumber(value) or 0
-  left[key] = used[key] > 0 and math.max(call('PTTL', key), 0) or 0
-  if used[key] == 0 or off_by(key, left[key], window, ends) > 0 then
+  local time_left = used[key] > 0 and call('PTTL', key) or -2
+  left[key] = math.max(time_left, 0)
+  if time_left < 0 or off_by(key, time_left, window, ends) > 0 then
     return
   end
   if used[key] > tonumber(cost) then

@@ -25,7 +25,13 @@ export class GuardedStore implements Store {
   async refund(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
     const [ofStore, ofFallback] = await Promise.all([
       this.store.refund(...only('store', checks, results)),
-      this.fallback.refund(...only('fallback', checks, results)),
+      this.fallback.refund(
+        ...only(
+          'fallback',
+          checks.map((check) => this.share(check)),
+          results,
+        ),
+      ),
     ]);
     const [fromStore, fromFallback] = [ofStore.values(), ofFallback.values()];
     return results.map((result) => {

@@ -64,10 +64,8 @@ async function giveBack(
   const charged = checks.map(({ cost, countDenied }) => cost > 0 && !countDenied);
   const refunded = checks.filter((_, i) => charged[i]);
   if (results.length === 0) return results;
-  const given = await store.refund(
-    refunded,
-    results.filter((_, i) => charged[i]),
-  );
+  const after = results.filter((_, i) => charged[i]);
+  const given = refunded.length === 0 ? [] : await store.refund(refunded, after);
   // checks of one counter are answered alike in a denied request: what it has come to
   const now = new Map(checks.map(({ key }, i) => [key, results[i]]));
   refunded.forEach(({ key }, i) => now.set(key, given[i]));

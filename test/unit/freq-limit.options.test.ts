@@ -184,9 +184,7 @@ describe('a wrong option', () => {
   )('is refused, without a Redis Cluster: %s: %p beside %p', (option, value, redis) => {
     const error = thrownBy(() => resolveOptions({ redis, [option]: value }));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
-    expect(error.message).toBe(
-      `FreqLimitModule: ${option}: is for a Redis Cluster, and redis names none`,
-    );
+    expect(error.message).toBe(`FreqLimitModule: ${option}: is for a Redis Cluster, and redis names none`);
   });
 
   it.each([

@@ -2,7 +2,6 @@
 const MOST_FAILURES = 5;
 /** How long it is left alone before one call tries it. */
 const REST_MS = 1_000;
-const FORGOTTEN_MS = 10_000;
 
 /**
  * Stops asking a server that has failed several times in a row, and lets one call at a time find out whether it is back.
@@ -21,11 +20,6 @@ export class Breaker {
 
   get isOpen(): boolean {
     return this.restsUntilMs !== undefined;
-  }
-
-  /** Whether it is open and nobody has wanted to know for long. */
-  get isForgotten(): boolean {
-    return this.restsUntilMs !== undefined && this.clock() > this.restsUntilMs + FORGOTTEN_MS;
   }
 
   /** Whether a call may go out. While it is open, one in each rest. */

@@ -4,8 +4,6 @@ interface ReadOptions {
   readonly autoResendUnfulfilledCommands?: unknown;
   readonly maxRetriesPerRequest?: unknown;
   readonly retryDelayOnFailover?: unknown;
-  readonly reconnectOnError?: unknown;
-  readonly retryStrategy?: unknown;
   readonly socketTimeout?: unknown;
   readonly redisOptions?: ReadOptions | undefined;
 }

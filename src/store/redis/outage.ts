@@ -4,9 +4,10 @@ import { Breaker } from './breaker.js';
 /** The breakers of the servers, and what the operator hears of them: a line when something is lost, one when all is well. */
 export class Outage {
   private readonly breakers = new Map<string, Breaker>();
-  private readonly open = new Set<Breaker>();
-  private reason: string | undefined;
-  private since: Date | undefined;
+  /** The breakers that are open, and why, the longest open first. */
+  private readonly open = new Map<Breaker, string>();
+  /** When the first of them opened, and why. */
+  private began: { readonly since: Date; readonly reason: string } | undefined;
 
   constructor(
     private readonly log: StoreLog,
@@ -29,38 +30,44 @@ export class Outage {
 
   health(): StoreHealth {
     if (this.open.size > 0) this.forgetStrangers();
-    const { reason, since } = this;
-    return { store: 'redis', isUp: this.open.size === 0, reason, since };
+    const [reason] = this.open.values();
+    return { store: 'redis', isUp: reason === undefined, reason, since: this.began?.since };
   }
 
   /** The connection as a whole is back: what is open may be tried at once. */
   hope(): void {
-    for (const breaker of this.open) breaker.hope();
+    for (const breaker of this.open.keys()) breaker.hope();
   }
 
-  /** A server that was replaced will never answer again, and of one that nobody has asked for long nothing is known. */
+  /** A server that was replaced will never answer again. */
   private forgetStrangers(): void {
     for (const [server, breaker] of this.breakers) {
-      if (this.isOurs(server) && !breaker.isForgotten) continue;
-      this.breakers.delete(server);
+      if (this.isOurs(server)) continue;
       if (breaker.isOpen) this.note(breaker, undefined);
+      this.breakers.delete(server);
     }
   }
 
   private note(breaker: Breaker, reason: string | undefined): void {
-    if (reason !== undefined) {
-      this.open.add(breaker);
-      if (this.since !== undefined) return;
-      this.since = new Date();
-      this.reason = reason;
-      this.log.error(`Redis is not asked any more, onStoreError decides until it answers again: ${reason}`);
-      return;
-    }
+    // a call that was on its way to a server which is forgotten since
+    if (![...this.breakers.values()].includes(breaker)) return;
+    if (reason === undefined) this.noteReturn(breaker);
+    else this.noteLoss(breaker, reason);
+  }
+
+  private noteLoss(breaker: Breaker, reason: string): void {
+    this.open.set(breaker, reason);
+    if (this.began !== undefined) return;
+    this.began = { since: new Date(), reason };
+    this.log.error(`Redis is not asked any more, onStoreError decides until it answers again: ${reason}`);
+  }
+
+  private noteReturn(breaker: Breaker): void {
     this.open.delete(breaker);
-    if (this.open.size > 0 || this.since === undefined) return;
-    const seconds = ((Date.now() - this.since.getTime()) / 1_000).toFixed(1);
-    this.log.warn(`Redis answers again, after ${seconds} s: ${this.reason}`);
-    this.since = undefined;
-    this.reason = undefined;
+    if (this.open.size > 0 || this.began === undefined) return;
+    const { since, reason } = this.began;
+    const seconds = ((Date.now() - since.getTime()) / 1_000).toFixed(1);
+    this.began = undefined;
+    this.log.warn(`Redis answers again, after ${seconds} s: ${reason}`);
   }
 }

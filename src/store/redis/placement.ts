@@ -1,5 +1,5 @@
 import type { Check } from '../../core/check.js';
-import { FreqLimitError, show } from '../../core/errors.js';
+import { FreqLimitError, show, showError } from '../../core/errors.js';
 
 /** Puts a check's counter into a slot: answers a text, and what has one text lies in one slot. */
 export type HashTag = (check: Pick<Check, 'key' | 'name' | 'windowMs'>) => string;
@@ -25,7 +25,7 @@ export class Placement {
   /** The tag of a check: its part of the store. */
   tagOf(check: Check): string {
     const { hashTag, buckets } = this.options;
-    if (hashTag !== undefined) return usable(hashTag(check));
+    if (hashTag !== undefined) return given(hashTag, check);
     return String(hash(check.key, check.group.length) % buckets);
   }
 
@@ -38,12 +38,19 @@ export class Placement {
 
 const TAG = /^[^{}\s]{1,64}$/;
 
-function usable(tag: unknown): string {
+function given(hashTag: HashTag, check: Check): string {
+  let tag: unknown;
+  try {
+    tag = hashTag(check);
+  } catch (error) {
+    throw failed(`failed: ${showError(error)}`, error);
+  }
   if (typeof tag === 'string' && TAG.test(tag)) return tag;
-  throw new FreqLimitError(
-    'FREQ_LIMIT_RULE_FAILED',
-    `FreqLimitModule: hashTag answered ${show(tag)}, which is not a text of 1 to 64 characters without braces and spaces`,
-  );
+  throw failed(`answered ${show(tag)}, which is not a text of 1 to 64 characters without braces and spaces`);
+}
+
+function failed(problem: string, cause?: unknown): FreqLimitError {
+  return new FreqLimitError('FREQ_LIMIT_RULE_FAILED', `FreqLimitModule: hashTag ${problem}`, { cause });
 }
 
 /** FNV-1a of a key's text, from where its group ends: quick, and the same in every process. */

@@ -1,5 +1,5 @@
 import { show } from '../../core/errors.js';
-import { COUNT } from '../../core/forms.js';
+import { COUNT, wholeNumber } from '../../core/forms.js';
 
 /**
  * What we need of a client: any `Redis` or `Cluster` of ioredis 5 or 6, whichever copy it comes from.
@@ -120,7 +120,7 @@ export function checkRedisOption(redis: unknown): asserts redis is RedisOption {
 }
 
 export function isClusterOption(redis: unknown): redis is RedisClusterOptions {
-  return typeof redis === 'object' && redis !== null && 'cluster' in redis;
+  return (Object(redis) as { readonly cluster?: unknown }).cluster !== undefined;
 }
 
 /** Whether the counters will lie in a Cluster. */
@@ -132,17 +132,37 @@ function checkClusterOption(redis: object): void {
   const { cluster, options, ...others } = redis as { readonly cluster?: unknown; readonly options?: unknown };
   const [other] = Object.keys(others);
   if (other !== undefined) throw new TypeError(`${other}: stands beside cluster; it belongs into options`);
-  if (!Array.isArray(cluster) || cluster.length === 0)
-    throw new TypeError(`cluster: ${show(cluster)} is not a list of nodes, such as [{ host, port }]`);
+  // a text may hold a password, and is never shown
+  if (!Array.isArray(cluster) || cluster.length === 0 || !cluster.every(isNode))
+    throw new TypeError(
+      "cluster: is not a list of nodes, each { host, port }, a URL ('redis://host:6379') or a port",
+    );
   if (options !== undefined && (typeof options !== 'object' || options === null))
-    throw new TypeError(`options: ${show(options)} is not an object of options of ioredis' Cluster`);
+    throw new TypeError("options: is not an object of options of ioredis' Cluster");
   checkKeyPrefix(options);
+}
+
+function isNode(node: unknown): boolean {
+  if (typeof node === 'string') return isUrl(node);
+  if (typeof node === 'number') return isPort(node);
+  const { host, port } = Object(node) as { readonly host?: unknown; readonly port?: unknown };
+  return (host !== undefined || port !== undefined) && isHost(host ?? '-') && isPort(port ?? 6379);
+}
+
+function isHost(host: unknown): boolean {
+  return typeof host === 'string' && host !== '';
+}
+
+function isPort(port: unknown): boolean {
+  return wholeNumber(1, 65_535).fits(port);
 }
 
 /** Empty braces are no hash tag: the counters of one request would lie anywhere. */
 function checkKeyPrefix(options: object | undefined): void {
   const { keyPrefix, redisOptions } = Object(options) as RedisClusterClientOptions;
-  const prefix = keyPrefix ?? redisOptions?.keyPrefix ?? '';
+  // as ioredis reads it: one that is empty gives way
+  // eslint-disable-next-line @typescript-eslint/prefer-nullish-coalescing
+  const prefix = keyPrefix || (redisOptions?.keyPrefix ?? '');
   if (typeof prefix !== 'string') throw new TypeError(`keyPrefix: ${show(prefix)} is not a text`);
   const open = prefix.indexOf('{');
   if (open >= 0 && prefix[open + 1] === '}')

@@ -134,13 +134,20 @@ export class RedisStore implements Store {
     if (!this.breakerOf(key).admits()) return Promise.reject(this.refusal());
     // what has one hash tag may travel together
     const tag = this.options.placement?.tagOf(first) ?? '';
-    const onEnds = refundable ? this.noteWindows : undefined;
+    const onEnds = refundable ? this.windowsOf(placed) : undefined;
     return this.coalescer.ask(tag, { checks: placed, charging, onEnds });
   }
 
-  private readonly noteWindows = (endsAtMs: readonly number[], results: readonly CheckResult[]): void => {
-    results.forEach((result, i) => this.windows.set(result, endsAtMs[i] ?? 0));
-  };
+  /** Notes which windows were charged, so that it can be given back. Of a denied request only what counts in any case. */
+  private windowsOf(checks: readonly Check[]): NonNullable<Request['onEnds']> {
+    return (endsAtMs, results) => {
+      const passes = results.every(({ allowed }) => allowed);
+      results.forEach((result, i) => {
+        const { cost = 0, countDenied = false } = checks[i] ?? {};
+        if (cost > 0 && (passes || countDenied)) this.windows.set(result, endsAtMs[i] ?? 0);
+      });
+    };
+  }
 
   /** Several calls leave by one write: it is dearer than what is written, for this process and for the server. */
   private sendAll(batches: readonly Batch[]): void {
@@ -210,7 +217,7 @@ export class RedisStore implements Store {
     const store: PartStore = {
       consume: (part) =>
         new Promise((resolve, reject) => {
-          const onEnds = charging ? this.noteWindows : undefined;
+          const onEnds = charging ? this.windowsOf(part) : undefined;
           const batch = new Batch(sinceMs);
           batch.add({ checks: part, charging, onEnds, resolve, reject });
           void this.send(batch);
@@ -233,7 +240,7 @@ export class RedisStore implements Store {
     const refunds = checks.flatMap((check, i) => {
       const result = results[i];
       const endsAtMs = result && this.windows.get(result);
-      if (result === undefined || endsAtMs === undefined || check.cost === 0 || result.used === 0) return [];
+      if (result === undefined || endsAtMs === undefined) return [];
       this.windows.delete(result);
       return [{ check, result, endsAtMs }];
     });

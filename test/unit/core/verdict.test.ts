@@ -1,3 +1,5 @@
+import fc from 'fast-check';
+import type { CheckResult, Source } from '../../../src/core/check.js';
 import { toVerdict, UNLIMITED } from '../../../src/core/verdict.js';
 import { result } from '../fixtures.js';
 
@@ -34,6 +36,64 @@ describe('toVerdict', () => {
   ])('calls tightest %s', (_, parts, index) => {
     const results = parts.map((part) => result(part));
     expect(toVerdict(results).tightest).toBe(results[index]);
+  });
+
+  it.each<[string, Source[], Source]>([
+    ['the store alone', ['store', 'store'], 'store'],
+    ['one that stood in', ['store', 'fallback', 'store'], 'fallback'],
+    ['one that stood in first', ['fallback', 'store'], 'fallback'],
+    ['all that stood in', ['fallback', 'fallback'], 'fallback'],
+    ['an open one', ['store', 'open', 'store'], 'open'],
+    ['an open one before one that stood in', ['open', 'fallback'], 'open'],
+    ['an open one after one that stood in', ['fallback', 'open', 'store'], 'open'],
+    ['open ones alone', ['open', 'open'], 'open'],
+  ])('names as the source of %s what counts least', (_, sources, source) => {
+    expect(toVerdict(sources.map((one) => result({ source: one }))).source).toBe(source);
+  });
+
+  const open = { source: 'open', used: 0, remaining: 0, resetAfterMs: 0 } as const;
+
+  it.each<[string, Partial<CheckResult>[], number]>([
+    ['the only one that is not open', [open, { remaining: 9 }, open], 1],
+    ['one that is not open and comes first', [{ remaining: 9 }, open], 0],
+    ['one without a limit before an open one', [open, { limit: Infinity, remaining: Infinity }], 1],
+    ['of those that are not open the tightest', [open, { remaining: 3 }, { remaining: 2 }, open], 2],
+    ['a denial of what stood in', [{ remaining: 0 }, open, { ...denied, source: 'fallback' }], 2],
+    [
+      'of denials the longest wait, whoever denies',
+      [
+        { ...denied, retryAfterMs: 5 },
+        { ...denied, retryAfterMs: 9, source: 'fallback' },
+      ],
+      1,
+    ],
+    ['what stood in where it has less left', [{ remaining: 3 }, { remaining: 2, source: 'fallback' }], 1],
+    ['the first where all are open', [open, open], 0],
+  ])('calls tightest, never an open one where there is another: %s', (_, parts, index) => {
+    const results = parts.map((part) => result(part));
+    expect(toVerdict(results).tightest).toBe(results[index]);
+  });
+
+  it('calls tightest one that is not open, and denies as any does, in any order', () => {
+    const anyResult = fc.record({
+      source: fc.constantFrom<Source>('store', 'fallback', 'open'),
+      isAllowed: fc.boolean(),
+      remaining: fc.nat({ max: 3 }),
+    });
+    fc.assert(
+      fc.property(fc.array(anyResult, { minLength: 1, maxLength: 6 }), (all) => {
+        const results = all.map(({ source, isAllowed, remaining }) =>
+          result({ source, remaining, allowed: source === 'open' || isAllowed }),
+        );
+        const verdict = toVerdict(results);
+        expect(verdict.allowed).toBe(results.every(({ allowed }) => allowed));
+        expect(verdict.tightest!.source === 'open').toBe(results.every(({ source }) => source === 'open'));
+        expect(toVerdict([...results].reverse())).toMatchObject({
+          allowed: verdict.allowed,
+          source: verdict.source,
+        });
+      }),
+    );
   });
 
   it('has no tightest result without results', () => {

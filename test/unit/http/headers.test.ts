@@ -133,6 +133,40 @@ describe('the other options', () => {
   });
 });
 
+describe('what the store itself has not answered', () => {
+  const standIn = result({ ...MINUTE, source: 'fallback' });
+  const open = result({ ...DAY, name: 'open', source: 'open' });
+
+  it.each(OPTIONS)('has no headers with %s', (option) => {
+    expect(headers([standIn], option)).toEqual({});
+    expect(headers([open], option)).toEqual({});
+    expect(headers([open, standIn], option)).toEqual({});
+  });
+
+  it.each(['draft', 'draft-11'] as const)('is left out beside what the store has (%s)', (option) => {
+    expect(headers([standIn, DAY, open], option)).toEqual(headers([DAY], option));
+  });
+
+  it("has none with 'legacy' where it is the tightest", () => {
+    expect(headers([DAY, standIn], 'legacy')).toEqual({});
+    expect(headers([result({ ...standIn, remaining: 90 }), DAY], 'legacy')).toEqual(headers([DAY], 'legacy'));
+    expect(headers([open, DAY], 'legacy')).toEqual(headers([DAY], 'legacy'));
+  });
+
+  it.each(['draft', 'draft-11', 'legacy', 'both'] as const)(
+    'has a wait all the same when it denies (%s)',
+    (option) => {
+      const denial = result({ ...standIn, allowed: false, remaining: 0, retryAfterMs: 7_001 });
+      expect(headers([denial], option)).toEqual({ 'Retry-After': '8' });
+      expect(headers([open, denial], option)).toEqual({ 'Retry-After': '8' });
+    },
+  );
+
+  it("has no wait with 'none'", () => {
+    expect(headers([result({ ...standIn, allowed: false, retryAfterMs: 7_001 })], 'none')).toEqual({});
+  });
+});
+
 describe('Retry-After', () => {
   const denied = (retryAfterMs: number): CheckResult =>
     result({ allowed: false, remaining: 0, retryAfterMs });

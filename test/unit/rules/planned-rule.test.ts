@@ -32,6 +32,7 @@ describe('planRule', () => {
       cost: 1,
       onMissingKey: 'ip',
       countDenied: false,
+      onStoreError: 'memory',
       skipIf: undefined,
       key: { spec: '{ip}' },
     });
@@ -43,11 +44,13 @@ describe('planRule', () => {
       defaultKey: '{user.id}',
       onMissingKey: 'deny',
       countDenied: true,
+      onStoreError: 'deny',
     } as const;
     expect(plan(RULE, 'handler', OWNER, defaults)).toMatchObject({
       key: { spec: '{user.id}' },
       onMissingKey: 'deny',
       countDenied: true,
+      onStoreError: 'deny',
     });
   });
 
@@ -62,9 +65,12 @@ describe('planRule', () => {
       onMissingKey: 'skip',
       cost: 0,
       countDenied: false,
+      onStoreError: 'allow',
       skipIf,
     };
-    expect(plan(rule, 'handler', OWNER, { ...DEFAULTS, countDenied: true })).toMatchObject({
+    expect(
+      plan(rule, 'handler', OWNER, { ...DEFAULTS, countDenied: true, onStoreError: 'deny' }),
+    ).toMatchObject({
       declaredName: 'daily',
       name: 'daily',
       scope: 'app',
@@ -73,13 +79,14 @@ describe('planRule', () => {
       cost: 0,
       onMissingKey: 'skip',
       countDenied: false,
+      onStoreError: 'allow',
       skipIf,
     });
   });
 
   it('takes undefined as not given', () => {
     const rule = { ...RULE, key: undefined, name: undefined, scope: undefined, onMissingKey: undefined };
-    const more = { cost: undefined, countDenied: undefined, skipIf: undefined };
+    const more = { cost: undefined, countDenied: undefined, onStoreError: undefined, skipIf: undefined };
     expect(plan({ ...rule, ...more }).id).toBe(plan(RULE).id);
   });
 
@@ -129,6 +136,8 @@ describe('a wrong rule', () => {
     ['scope', { scope: null }, "is not one of 'handler', 'controller', 'app'"],
     ['onMissingKey', { onMissingKey: 'allow' }, "is not one of 'ip', 'skip', 'deny'"],
     ['countDenied', { countDenied: 'yes' }, 'is not true or false'],
+    ['onStoreError', { onStoreError: 'open' }, "is not one of 'memory', 'allow', 'deny'"],
+    ['onStoreError', { onStoreError: null }, "is not one of 'memory', 'allow', 'deny'"],
     ['skipIf', { skipIf: true }, 'is not a function'],
     ['ttl', { ttl: 60_000 }, 'is not known here; did you mean window?'],
     ['windowMs', { windowMs: 60_000 }, 'did you mean window?'],

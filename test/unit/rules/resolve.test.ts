@@ -22,7 +22,7 @@ const textOf = (check: Check | undefined, rules: Plan): string =>
 describe('resolve', () => {
   it('answers a check for each rule at once, in their order, where nothing waits', () => {
     const rules = plan(
-      { name: 'a', limit: 3, cost: 2, countDenied: true },
+      { name: 'a', limit: 3, cost: 2, countDenied: true, onStoreError: 'deny' },
       { name: 'b', window: 1, key: 'all' },
     );
     expect(now(rules)).toMatchObject([
@@ -33,6 +33,7 @@ describe('resolve', () => {
         limit: 3,
         cost: 2,
         countDenied: true,
+        onStoreError: 'deny',
       },
       {
         key: `${rules.rules[1]!.headOf(1_000)}all`,
@@ -41,6 +42,7 @@ describe('resolve', () => {
         limit: 5,
         cost: 1,
         countDenied: false,
+        onStoreError: 'memory',
       },
     ]);
   });

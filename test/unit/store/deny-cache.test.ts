@@ -1,19 +1,22 @@
-import type { Check, CheckResult } from '../../../src/core/check.js';
+import type { Check, CheckResult, Source } from '../../../src/core/check.js';
 import { DenyCache } from '../../../src/store/deny-cache.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { check } from '../../support/check.js';
 import { quiet } from '../../support/subjects.js';
 
+const { jest } = import.meta;
+
 /** A store that answers later, as one behind a network does, on the test's clock, and counts how often it is asked. */
 function subject(delayMs = 0) {
   let nowMs = 1_000_000;
   let asked = 0;
+  let source: Source = 'store';
   const inner = new MemoryStore(100_000, quiet, () => nowMs);
   const slow: Store = {
-    consume: async (checks) => {
+    consume: async (checks, refundable) => {
       asked++;
-      const answer = inner.consume(checks);
+      const answer = inner.consume(checks, refundable).map((one) => ({ ...one, source }));
       nowMs += delayMs;
       return answer;
     },
@@ -29,6 +32,7 @@ function subject(delayMs = 0) {
     cache,
     inner,
     asked: () => asked,
+    answerAs: (from: Source) => void (source = from),
     advance: (ms: number) => void (nowMs += ms),
     consume: async (...checks: Check[]): Promise<CheckResult[]> => cache.consume(checks),
   };
@@ -137,6 +141,63 @@ describe('DenyCache', () => {
     await cache.reset([one]);
     await late;
     expect((await consume({ ...one, key: 'b', limit: 1 }))[0]!.allowed).toBe(true);
+  });
+
+  it.each<[string, (cache: DenyCache) => unknown]>([
+    ['a give-back', (cache) => cache.refund([one], [])],
+    ['a reset', (cache) => cache.reset([one])],
+  ])('asks again after %s, and does not believe what was on its way', async (_, lower) => {
+    const { cache, consume, asked } = subject();
+    for (let i = 0; i < 3; i++) await consume(one);
+    await lower(cache);
+    await consume(one);
+    expect(asked()).toBe(4);
+    const late = consume(check('b', { limit: 0 }));
+    await lower(cache);
+    await late;
+    await consume(check('b', { limit: 0 }));
+    expect(asked()).toBe(6);
+  });
+
+  it('forgets at a give-back the counters that it lowers, and no others', async () => {
+    const { cache, consume, asked } = subject();
+    const other = check('other', { limit: 0 });
+    for (let i = 0; i < 3; i++) await consume(one);
+    await consume(other);
+    await cache.refund([one], []);
+    await consume(other);
+    expect(asked()).toBe(4);
+  });
+
+  it.each(['fallback', 'open'] as const)('does not remember what %s has answered', async (source) => {
+    const { consume, asked, answerAs } = subject();
+    answerAs(source);
+    for (let i = 0; i < 10; i++) await consume(check('a', { limit: 0 }));
+    expect(asked()).toBe(10);
+    answerAs('store');
+    for (let i = 0; i < 10; i++) await consume(check('a', { limit: 0 }));
+    expect(asked()).toBe(11);
+  });
+
+  it('answers as the store does: from the store', async () => {
+    const { consume } = subject();
+    for (let i = 0; i < 5; i++) expect((await consume(one))[0]!.source).toBe('store');
+  });
+
+  it('lets through at once what a store answers at once, and remembers nothing of it', () => {
+    const memory = new MemoryStore(10, quiet, () => 0);
+    const cache = new DenyCache(memory, () => 0);
+    const shut = check('a', { limit: 0 });
+    expect(cache.consume([shut])).toMatchObject([{ allowed: false }]);
+    expect(cache.consume([{ ...shut, limit: 1 }])).toMatchObject([{ allowed: true, used: 1 }]);
+  });
+
+  it('passes on whether some may be given back', async () => {
+    const { cache, inner } = subject();
+    const spy = jest.spyOn(inner, 'consume');
+    await cache.consume([one], true);
+    await cache.consume([one]);
+    expect(spy.mock.calls.map(([, refundable]) => refundable)).toEqual([true, undefined]);
   });
 
   it('keeps a bounded number of counters', async () => {

@@ -34,7 +34,11 @@ function make() {
     open: async () => void asked.push(['open', []]),
     close: async () => void asked.push(['close', []]),
   };
-  const store = new PartedStore(inner, ({ key }) => key.slice(0, 1));
+  const store = new PartedStore(
+    inner,
+    ({ key }) => key.slice(0, 1),
+    (checks) => asked.push(['about to refund', keys(checks)]),
+  );
   return { store, asked, memory, fail: (key: string) => (failing = key) };
 }
 
@@ -67,6 +71,17 @@ describe('PartedStore', () => {
       [false, 0],
     ]);
     expect(memory.size).toBe(0);
+  });
+
+  it('says what is given back before it is', async () => {
+    const { store, asked } = make();
+    await store.consume([five('a'), check('b', { limit: 0 }), five('c')]);
+    expect(asked.slice(3)).toEqual([
+      ['about to refund', ['a']],
+      ['refund', ['a']],
+      ['about to refund', ['c']],
+      ['refund', ['c']],
+    ]);
   });
 
   it('looks at each part, and answers in order', async () => {

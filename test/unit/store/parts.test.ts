@@ -18,7 +18,7 @@ function memory() {
 /** A memory store of which some parts fail, and which notes what it is asked. */
 function failing(errors: Readonly<Record<string, Error>> = {}) {
   const { store } = memory();
-  const refunds: string[][] = [];
+  const refunds: string[] = [];
   const refundables: boolean[] = [];
   const parts: PartStore = {
     consume: async (checks, refundable) => {
@@ -28,7 +28,7 @@ function failing(errors: Readonly<Record<string, Error>> = {}) {
       return store.consume(checks, refundable);
     },
     refund: async (checks, results) => {
-      refunds.push(checks.map(({ key }) => key));
+      refunds.push(...checks.map(({ key }) => key));
       return store.refund(checks, results);
     },
   };
@@ -124,13 +124,21 @@ describe('a request in parts', () => {
     const results = await consume(five('a1', { countDenied: true, cost: 2 }), five('a2'), shut('b'));
     expect(results.map((one) => one.used)).toEqual([2, 0, 0]);
     expect(['a1', 'a2'].map(used)).toEqual([2, 0]);
-    expect(refunds).toEqual([['a2']]);
+    expect(refunds).toEqual(['a2']);
   });
 
   it('tells all checks of one counter what is used in the end', async () => {
     const { consume } = failing();
     const results = await consume(five('a'), five('a', { cost: 2, countDenied: true }), shut('b'));
     expect(results.map((one) => one.used)).toEqual([2, 2, 0]);
+  });
+
+  it('does so where all of them count in any case, or only look', async () => {
+    const { consume, used } = failing();
+    const counting = five('a', { countDenied: true });
+    const results = await consume(five('a', { cost: 0 }), counting, counting, shut('b'));
+    expect(results.map((one) => one.used)).toEqual([2, 2, 2, 0]);
+    expect(used('a')).toBe(2);
   });
 
   it('gives back when a part fails, and fails as it did', async () => {
@@ -199,9 +207,7 @@ describe('a request in parts', () => {
     const half = (checks: readonly Check[]): Check[] => checks.map((one) => ({ ...one, limit: 2 }));
     const parts: PartStore = {
       consume: (checks, refundable) =>
-        checks[0]!.key === 'a'
-          ? shared.consume(half(checks), refundable)
-          : store.consume(checks, refundable),
+        checks[0]!.key === 'a' ? shared.consume(half(checks), refundable) : store.consume(checks, refundable),
       refund: (checks, results) =>
         checks[0]!.key === 'a' ? shared.refund(checks, results) : store.refund(checks, results),
     };

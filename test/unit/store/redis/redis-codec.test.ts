@@ -1,5 +1,5 @@
-import type { Check, CheckResult } from '../../../../src/core/check.js';
-import { Batch } from '../../../../src/store/redis/redis-codec.js';
+import { type Check, type CheckResult, toResult } from '../../../../src/core/check.js';
+import { Batch, encodeRefunds, readRefunds } from '../../../../src/store/redis/redis-codec.js';
 import { check } from '../../../support/check.js';
 
 interface Answer {
@@ -20,7 +20,7 @@ function batchWith(requests: { checks: readonly Check[]; charging: boolean }[]):
   requests.forEach((request, i) => {
     batch.add({
       ...request,
-      onTime: undefined,
+      onEnds: undefined,
       resolve: (results) => void (answers[i]!.results = results),
       reject: (error) => void (answers[i]!.error = error),
     });
@@ -165,5 +165,164 @@ describe('Batch.answer', () => {
     const { batch } = batchOf([a]);
     batch.encode();
     expect(() => batch.answer(reply, same)).toThrow('Redis answered what the script never does');
+  });
+});
+
+describe('a call that asks for the ends of windows', () => {
+  const told: [endsAtMs: readonly number[], used: number[]][] = [];
+  const onEnds = (endsAtMs: readonly number[], results: readonly CheckResult[]): void => {
+    told.push([endsAtMs, results.map(({ used }) => used)]);
+  };
+
+  function asking(...requests: { checks: readonly Check[]; wants: boolean }[]): {
+    batch: Batch;
+    answers: Answer[];
+  } {
+    told.length = 0;
+    const batch = new Batch();
+    const answers: Answer[] = requests.map(() => ({}));
+    requests.forEach(({ checks, wants }, i) => {
+      batch.add({
+        checks,
+        charging: true,
+        onEnds: wants ? onEnds : undefined,
+        resolve: (results) => void (answers[i]!.results = results),
+        reject: (error) => void (answers[i]!.error = error),
+      });
+    });
+    return { batch, answers };
+  }
+
+  it('says so before all requests, once', () => {
+    const { batch } = asking(
+      { checks: [a], wants: false },
+      { checks: [b], wants: true },
+      { checks: [c], wants: true },
+    );
+    expect(batch.encode().args[0]).toBe('@1,5,1;|2,5,1;|3,5,1;|');
+    expect(asking({ checks: [a], wants: false }).batch.encode().args[0]).toBe('1,5,1;|');
+  });
+
+  it('tells those who want it, each of its own checks', () => {
+    const { batch, answers } = asking({ checks: [a], wants: false }, { checks: [b, a, b], wants: true });
+    batch.encode();
+    batch.answer([0, 2, 60_000, 2, 50_000, '1700000060000', '1700000050000'], same);
+    expect(told).toEqual([
+      [
+        [1_700_000_050_000, 1_700_000_060_000, 1_700_000_050_000],
+        [1, 2, 2],
+      ],
+    ]);
+    expect(answers.map(({ results }) => results!.map(({ used }) => used))).toEqual([[1], [1, 2, 2]]);
+  });
+
+  it('goes by the places of the counters, not by the order of the checks', () => {
+    // b costs what no other does, so that c stands before it
+    const { batch } = asking({ checks: [a, { ...b, cost: 2 }, c], wants: true });
+    expect(batch.encode().keys).toEqual(['a', 'c', 'b']);
+    batch.answer([0, 1, 1, 1, 3, 2, 2, '11', '33', '22'], same);
+    expect(told).toEqual([
+      [
+        [11, 22, 33],
+        [1, 2, 1],
+      ],
+    ]);
+  });
+
+  it('tells it where some request is denied, or fails', () => {
+    const { batch, answers } = asking(
+      { checks: [a], wants: true },
+      { checks: [b], wants: true },
+      { checks: [c], wants: true },
+    );
+    batch.encode();
+    batch.answer(
+      [1, 5, -9_001, 'WRONGTYPE no', 0, 1, 60_000, '1700000009000', '-1', 1_700_000_060_000],
+      same,
+    );
+    expect(told).toEqual([
+      [[1_700_000_009_000], [5]],
+      [[1_700_000_060_000], [1]],
+    ]);
+    expect(answers[1]!.error).toEqual(new Error('WRONGTYPE no'));
+  });
+
+  it.each([
+    ['no end', [0, 1, 60_000]],
+    ['no end where some are denied', [1, 5, -9_001]],
+    ['too many ends', [0, 1, 60_000, '1', '2']],
+    ['an end that is none', [0, 1, 60_000, 'soon']],
+    ['nothing', []],
+  ])('refuses %s', (_, reply) => {
+    const { batch } = asking({ checks: [a], wants: true });
+    batch.encode();
+    expect(() => batch.answer(reply, same)).toThrow('Redis answered what the script never does');
+  });
+});
+
+describe('what a batch says of itself', () => {
+  it('is divisible where it goes to several counters', () => {
+    expect(batchOf([a], [a, a]).batch.isDivisible).toBe(false);
+    expect(batchOf([a], [b]).batch.isDivisible).toBe(true);
+    expect(new Batch().isDivisible).toBe(false);
+  });
+
+  it('names one of its counters, and its requests in order', () => {
+    const { batch } = batchOf([b], [a, c]);
+    expect(batch.someKey).toBe('b');
+    expect(batch.requests.map(({ checks }) => checks)).toEqual([[b], [a, c]]);
+    expect(new Batch().someKey).toBe('');
+  });
+
+  it('knows since when its first request waits', () => {
+    expect(new Batch(123).sinceMs).toBe(123);
+    expect(new Batch().sinceMs).toBeLessThanOrEqual(performance.now());
+  });
+
+  it('fails all of its requests alike', () => {
+    const { batch, answers } = batchOf([a], [b]);
+    const error = new Error('down');
+    batch.fail(error);
+    expect(answers).toEqual([{ error }, { error }]);
+  });
+});
+
+describe('refunds', () => {
+  const refunds = [
+    { check: a, result: toResult(a, true, 3, 9_000), endsAtMs: 1_700_000_009_000 },
+    {
+      check: { ...b, cost: 4, windowMs: 86_400_000 },
+      result: toResult(b, true, 4, 1),
+      endsAtMs: 1_700_000_000_001,
+    },
+  ];
+
+  it('are three numbers for each counter', () => {
+    expect(encodeRefunds(refunds)).toEqual({
+      keys: ['a', 'b'],
+      args: ['60000', '1700000009000', '1', '86400000', '1700000000001', '4'],
+    });
+    expect(encodeRefunds([])).toEqual({ keys: [], args: [] });
+  });
+
+  it('answer what is used now, and keep what was decided', () => {
+    expect(readRefunds(refunds, ['2', 8_999, '0', 0])).toMatchObject([
+      { name: 'a', allowed: true, used: 2, remaining: 3, resetAfterMs: 8_999, source: 'store' },
+      { name: 'b', allowed: true, used: 0, remaining: 5, resetAfterMs: 0, source: 'store' },
+    ]);
+    const denied = { check: a, result: toResult(a, false, 5, 9_000), endsAtMs: 1 };
+    expect(readRefunds([denied], [5, '9000'])).toMatchObject([{ allowed: false, retryAfterMs: 9_001 }]);
+    expect(readRefunds([], [])).toEqual([]);
+  });
+
+  it.each([
+    ['nothing', null],
+    ['a text', 'OK'],
+    ['too few', ['2', 8_999, '0']],
+    ['too many', ['2', 8_999, '0', 0, '0', 0]],
+    ['texts', ['a', 'b', 'c', 'd']],
+    ['fractions', [1.5, 1, 1, 1]],
+  ])('refuse %s, since the script never answers so', (_, reply) => {
+    expect(() => readRefunds(refunds, reply)).toThrow('Redis answered what the script never does');
   });
 });

@@ -1,0 +1,265 @@
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+import { consumeLua, refundLua } from '../../src/store/redis/lua.generated.js';
+import { keysOf, plainClient, sweep, uniqueNamespace } from '../support/redis.js';
+
+const WINDOW_MS = 60_000;
+
+describe('lua/refund.lua', () => {
+  let client: Redis;
+  let namespace: string;
+
+  beforeAll(() => {
+    client = plainClient();
+  });
+  afterAll(() => client.quit());
+  beforeEach(() => {
+    namespace = uniqueNamespace();
+  });
+  afterEach(async () => {
+    expect(await sweep(client, namespace)).toEqual([]);
+  });
+
+  const at = (label: string, windowMs = WINDOW_MS): string => `${namespace}:${label}:${windowMs}:x`;
+
+  /** Charges a counter, and answers when its window ends, as the store learns it. At no cost it only looks. */
+  async function charge(key: string, cost: number, windowMs = WINDOW_MS): Promise<number> {
+    const args = [`@1,-1,${cost};|`, windowMs, -1, cost, 1];
+    const [, , , endsAtMs] = (await client.eval(consumeLua, 1, key, ...args)) as unknown[];
+    return Number(endsAtMs);
+  }
+
+  type Row = readonly [key: string, endsAtMs: number, cost: number, windowMs?: number];
+
+  async function refund(...rows: Row[]): Promise<number[]> {
+    const keys = rows.map(([key]) => key);
+    const args = rows.flatMap(([, endsAtMs, cost, windowMs = WINDOW_MS]) => [windowMs, endsAtMs, cost]);
+    const reply = (await client.eval(refundLua, keys.length, ...keys, ...args)) as unknown[];
+    return reply.map(Number);
+  }
+
+  /** The server's clock. */
+  async function nowMs(): Promise<number> {
+    const [seconds, micros] = await client.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+  }
+
+  /** Whether the server can tell when a key ends; else it is worked out, give or take some milliseconds. */
+  async function isExact(): Promise<boolean> {
+    return client.call('PEXPIRETIME', at('none')).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** What a counter holds; fails where its end has moved. */
+  async function heldUntil(key: string, endsAtMs: number): Promise<string | null> {
+    const off = Math.abs((await charge(key, 0)) - endsAtMs);
+    expect(off).toBeLessThanOrEqual((await isExact()) ? 0 : 50);
+    return client.get(key);
+  }
+
+  it('is what the package carries', () => {
+    expect(refundLua).toBe(readFileSync(new URL('../../lua/refund.lua', import.meta.url), 'utf8'));
+  });
+
+  it('gives back what was charged in this window, and moves no end', async () => {
+    await charge(at('a'), 5);
+    const endsAtMs = await charge(at('a'), 3);
+    const [used, left] = await refund([at('a'), endsAtMs, 3]);
+    expect(used).toBe(5);
+    expect(left).toBeGreaterThan(WINDOW_MS - 10_000);
+    expect(left).toBeLessThanOrEqual(WINDOW_MS);
+    expect(await heldUntil(at('a'), endsAtMs)).toBe('5');
+  });
+
+  it('gives back in the middle of a window, and many times over, without moving its end', async () => {
+    await charge(at('a'), 100);
+    await client.pexpire(at('a'), 30_000);
+    const endsAtMs = await charge(at('a'), 0);
+    for (let i = 1; i <= 20; i++) expect((await refund([at('a'), endsAtMs, 1]))[0]).toBe(100 - i);
+    expect(await heldUntil(at('a'), endsAtMs)).toBe('80');
+  });
+
+  it.each([
+    ['all of it', 4, 4],
+    ['more than there is', 4, 9],
+    ['far more than there is', 1, Number.MAX_SAFE_INTEGER],
+  ])('leaves no counter with nothing when it gives back %s', async (_, charged, cost) => {
+    const endsAtMs = await charge(at('a'), charged);
+    expect(await refund([at('a'), endsAtMs, cost])).toEqual([0, 0]);
+    expect(await client.exists(at('a'))).toBe(0);
+    // and the next visit opens a window of its own
+    expect(await charge(at('a'), 1)).toBeGreaterThanOrEqual(endsAtMs);
+    expect(await client.get(at('a'))).toBe('1');
+  });
+
+  it.each([-60_000, -30_000, -1_000, -200, 200, 1_000, 30_000, 60_000])(
+    'leaves a window alone that ends %i ms from the one that was charged',
+    async (off) => {
+      const endsAtMs = await charge(at('a'), 5);
+      const [used, left] = await refund([at('a'), endsAtMs + off, 3]);
+      expect(used).toBe(5);
+      expect(left).toBeGreaterThan(0);
+      expect(await client.get(at('a'))).toBe('5');
+    },
+  );
+
+  it.each([-1, 1])('goes by the millisecond where the server can tell (%i)', async (off) => {
+    const endsAtMs = await charge(at('a'), 5);
+    expect((await refund([at('a'), endsAtMs + off, 3]))[0]).toBe((await isExact()) ? 5 : 2);
+  });
+
+  it('leaves a window alone that was opened since', async () => {
+    const endsAtMs = await charge(at('a'), 5);
+    await client.del(at('a'));
+    await client.set(at('a'), 5, 'PX', 40_000);
+    expect((await refund([at('a'), endsAtMs, 5]))[0]).toBe(5);
+    expect(await client.get(at('a'))).toBe('5');
+  });
+
+  it.each([1, 2, 3, 4, 5, 8])(
+    'leaves a window of %i ms alone that follows at once on another',
+    async (windowMs) => {
+      // such windows are shorter than the clocks are sure of: rather nothing is given back than from the wrong one
+      const key = at('tiny', windowMs);
+      for (let i = 0; i < 10; i++) {
+        await client.del(key);
+        const endsAtMs = await charge(key, 7, windowMs);
+        while ((await client.exists(key)) === 1);
+        await charge(key, 7, windowMs);
+        // it may have ended meanwhile; where it has not, it holds all that was charged in it
+        expect([0, 7]).toContain((await refund([key, endsAtMs, 3, windowMs]))[0]);
+      }
+    },
+  );
+
+  it('makes no counter where there is none', async () => {
+    const endsAtMs = await charge(at('a'), 1);
+    await client.del(at('a'));
+    expect(await refund([at('a'), endsAtMs, 1], [at('never'), endsAtMs, 5])).toEqual([0, 0, 0, 0]);
+    expect(await keysOf(client, namespace)).toEqual([]);
+  });
+
+  it.each([
+    ['a list', (key: string) => client.lpush(key, 'x')],
+    ['a set', (key: string) => client.sadd(key, 'x')],
+    ['a text', (key: string) => client.set(key, 'abc')],
+    ['an empty text', (key: string) => client.set(key, '')],
+    ['a fraction', (key: string) => client.set(key, '1.5')],
+    ['a number with a zero before it', (key: string) => client.set(key, '007')],
+    ['a number with a blank', (key: string) => client.set(key, ' 5')],
+    ['a number in another form', (key: string) => client.set(key, '1e3')],
+    ['less than nothing', (key: string) => client.set(key, '-5')],
+    ['nothing', (key: string) => client.set(key, '0')],
+    ['a number beyond all bounds', (key: string) => client.set(key, '99999999999999999999')],
+  ])('leaves a key alone that holds %s, and gives back to its neighbours', async (_, spoil) => {
+    const endsAtMs = await charge(at('a'), 5);
+    const otherEndsAtMs = await charge(at('b'), 5);
+    await spoil(at('bad'));
+    await client.pexpire(at('bad'), WINDOW_MS);
+    const before = await client.dump(at('bad'));
+    const badEndsAtMs = await charge(at('bad'), 0);
+    const reply = await refund(
+      [at('a'), endsAtMs, 2],
+      [at('bad'), badEndsAtMs, 2],
+      [at('b'), otherEndsAtMs, 2],
+    );
+    expect([reply[0], reply[2], reply[3], reply[4]]).toEqual([3, 0, 0, 3]);
+    expect(await client.dump(at('bad'))).toEqual(before);
+    expect(await client.pttl(at('bad'))).toBeGreaterThan(WINDOW_MS - 10_000);
+    await client.del(at('bad'));
+  });
+
+  it('gives nothing back to a counter without an end, and gives it none', async () => {
+    await client.set(at('old'), 5);
+    expect(await refund([at('old'), (await nowMs()) + 30_000, 2])).toEqual([5, 0]);
+    expect(await client.get(at('old'))).toBe('5');
+    expect(await client.pttl(at('old'))).toBe(-1);
+    await client.del(at('old'));
+  });
+
+  it('does not take a counter without an end for one that ends now', async () => {
+    await client.set(at('old'), 1_000);
+    // "now" of several milliseconds, one of which the script is run in
+    const since = await nowMs();
+    await Promise.all(Array.from({ length: 40 }, (_, i) => refund([at('old'), since + i, 1])));
+    expect(await client.getdel(at('old'))).toBe('1000');
+  });
+
+  it('gives back several times to a counter that stands there several times', async () => {
+    const endsAtMs = await charge(at('a'), 10);
+    const reply = await refund([at('a'), endsAtMs, 2], [at('b'), endsAtMs, 1], [at('a'), endsAtMs, 3]);
+    // of one counter all have the answer after the last
+    expect([reply[0], reply[2], reply[3], reply[4]]).toEqual([5, 0, 0, 5]);
+    expect(reply[1]).toBe(reply[5]);
+    expect(reply[1]).toBeGreaterThan(0);
+    expect(await client.get(at('a'))).toBe('5');
+  });
+
+  it('gives back to one counter no more than there is, however often it stands there', async () => {
+    const endsAtMs = await charge(at('a'), 3);
+    expect(await refund(...Array.from({ length: 5 }, () => [at('a'), endsAtMs, 2] as const))).toEqual(
+      Array.from({ length: 10 }, () => 0),
+    );
+    expect(await client.exists(at('a'))).toBe(0);
+  });
+
+  it('gives back to one window of a counter, and not to another, in one call', async () => {
+    const endsAtMs = await charge(at('a'), 10);
+    const reply = await refund([at('a'), endsAtMs - 10_000, 4], [at('a'), endsAtMs, 3]);
+    expect([reply[0], reply[2]]).toEqual([7, 7]);
+  });
+
+  it('changes nothing at no cost', async () => {
+    const endsAtMs = await charge(at('a'), 5);
+    expect((await refund([at('a'), endsAtMs, 0], [at('none'), endsAtMs, 0]))[0]).toBe(5);
+    expect(await client.get(at('a'))).toBe('5');
+    expect(await client.exists(at('none'))).toBe(0);
+  });
+
+  it('answers nothing for nothing', async () => {
+    expect(await refund()).toEqual([]);
+  });
+
+  it('gives back to the unit up to 2^53 - 1', async () => {
+    const most = Number.MAX_SAFE_INTEGER;
+    const endsAtMs = await charge(at('a'), most);
+    expect((await refund([at('a'), endsAtMs, 2]))[0]).toBe(most - 2);
+    expect(await client.get(at('a'))).toBe(String(most - 2));
+    expect((await refund([at('a'), endsAtMs, most - 3]))[0]).toBe(1);
+  });
+
+  it('undoes what consume has done, for windows of any length', async () => {
+    for (const windowMs of [1_000, 86_400_000, 31_536_000_000]) {
+      const key = at(`w${windowMs}`, windowMs);
+      await charge(key, 2, windowMs);
+      const endsAtMs = await charge(key, 3, windowMs);
+      expect((await refund([key, endsAtMs, 3, windowMs]))[0]).toBe(2);
+      expect((await refund([key, endsAtMs, 2, windowMs]))[0]).toBe(0);
+      expect(await client.exists(key)).toBe(0);
+    }
+  });
+
+  it('gives back in the last millisecond, and brings no counter back that has ended', async () => {
+    // PTTL 0 is a living counter
+    let given = 0;
+    for (let round = 0; round < 400 && given < 10; round++) {
+      const key = at('edge', 8);
+      const endsAtMs = await charge(key, 100_000, 8);
+      let before = 100_000;
+      for (let ended = false; !ended;) {
+        const calls = Array.from({ length: 20 }, () => refund([key, endsAtMs, 1, 8]));
+        for (const [used, left] of (await Promise.all(calls)) as [number, number][]) {
+          ended ||= used === 0;
+          // a server that is held up between two looks at its clock may give nothing back, but never too much
+          expect(ended ? [0] : [before, before - 1]).toContain(used);
+          if (!ended && left === 0 && used < before) given++;
+          before = used;
+        }
+      }
+      expect(await client.exists(key)).toBe(0);
+    }
+    expect(given).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,53 @@
+import { FreqLimitHealthIndicator } from '../../src/freq-limit.health-indicator.js';
+import { MemoryStore } from '../../src/store/memory/memory-store.js';
+import type { Store, StoreHealth } from '../../src/store/store.js';
+import { quiet } from '../support/subjects.js';
+
+function indicatorOf(health: StoreHealth): FreqLimitHealthIndicator {
+  return new FreqLimitHealthIndicator({ health: () => health } as unknown as Store);
+}
+
+const UP: StoreHealth = { store: 'redis', isUp: true, reason: undefined, since: undefined };
+const DOWN: StoreHealth = {
+  store: 'redis',
+  isUp: false,
+  reason: 'connect ECONNREFUSED redis.internal:6379',
+  since: new Date('2026-01-02T03:04:05.678Z'),
+};
+
+describe('the health indicator', () => {
+  it('is up with its store, and says no more', () => {
+    expect(indicatorOf(UP).isHealthy()).toStrictEqual({ freqLimit: { status: 'up', store: 'redis' } });
+  });
+
+  it('is down with its store, and says since when', () => {
+    expect(indicatorOf(DOWN).isHealthy()).toStrictEqual({
+      freqLimit: { status: 'down', store: 'redis', since: '2026-01-02T03:04:05.678Z' },
+    });
+  });
+
+  it('never says why, since strangers may read it', () => {
+    expect(JSON.stringify(indicatorOf(DOWN).isHealthy())).not.toContain('redis.internal');
+  });
+
+  it('answers under the key it is asked for', () => {
+    expect(indicatorOf(UP).isHealthy('limits')).toStrictEqual({ limits: { status: 'up', store: 'redis' } });
+    const { limits } = indicatorOf(DOWN).isHealthy('limits');
+    expect(limits.status).toBe('down');
+  });
+
+  it('is always up where counters are in memory', () => {
+    const indicator = new FreqLimitHealthIndicator(new MemoryStore(10, quiet));
+    expect(indicator.isHealthy()).toStrictEqual({ freqLimit: { status: 'up', store: 'memory' } });
+  });
+
+  it('looks anew each time', () => {
+    let health = UP;
+    const indicator = new FreqLimitHealthIndicator({ health: () => health } as unknown as Store);
+    const statuses = [UP, DOWN, UP].map((one) => {
+      health = one;
+      return indicator.isHealthy().freqLimit.status;
+    });
+    expect(statuses).toEqual(['up', 'down', 'up']);
+  });
+});
