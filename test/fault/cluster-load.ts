@@ -1,6 +1,5 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Check, CheckResult, OnStoreError } from '../../src/core/check.js';
+import type { Check, CheckResult } from '../../src/core/check.js';
 import type { ClusterStore, Counter } from './cluster-store.js';
 
 export const IN_FLIGHT = 30;
@@ -9,9 +8,10 @@ const PAUSE_MS = 4;
 
 /** One visit under load: a counter of its own, which is twice charged only if the visit was, and one that many share. */
 export interface Visit {
-  readonly id: string;
   readonly fromMs: number;
   readonly waitMs: number;
+  /** The part of the wait in which this process itself stood still. */
+  readonly stallMs: number;
   /** Nothing where the visit was refused as a whole. */
   readonly results: readonly CheckResult[];
   readonly checks: readonly Check[];
@@ -22,25 +22,23 @@ export interface Load {
   readonly sinceMs: number;
   /** All visits so far. */
   readonly visits: readonly Visit[];
-  /** Ends when all visits in flight are answered; the longest time that this process itself stood still. */
-  stop(): Promise<{ readonly visits: readonly Visit[]; readonly stallMs: number }>;
+  /** Ends when all visits in flight are answered. */
+  stop(): Promise<readonly Visit[]>;
 }
 
 /** Some thirty visits in flight until it is stopped. */
-export function startLoad(clusterStore: ClusterStore, sharedOf: (own: Check) => Check): Load {
+export function startLoad(shop: ClusterStore, sharedOf: (own: Check) => Check): Load {
   const visits: Visit[] = [];
   const sinceMs = performance.now();
-  const delay = monitorEventLoopDelay({ resolution: 1 });
+  const stalls = new StallClock();
   let goesOn = true;
   const visitAll = async (worker: number): Promise<void> => {
     for (let i = 0; goesOn; i++) {
-      const id = `${worker}-${i}`;
-      const own = clusterStore.on('own', id, { limit: 1 });
-      visits.push(await visit(clusterStore, id, [own, sharedOf(own)]));
+      const own = shop.on('own', `${worker}-${i}`, { limit: 1 });
+      visits.push(await visit(shop, [own, sharedOf(own)], stalls));
       await sleep(PAUSE_MS);
     }
   };
-  delay.enable();
   const all = Array.from({ length: IN_FLIGHT }, (_, worker) => visitAll(worker));
   return {
     sinceMs,
@@ -48,40 +46,59 @@ export function startLoad(clusterStore: ClusterStore, sharedOf: (own: Check) => 
     stop: async () => {
       goesOn = false;
       await Promise.all(all);
-      delay.disable();
-      return { visits, stallMs: delay.max / 1e6 };
+      stalls.stop();
+      return visits;
     },
   };
 }
 
-export async function visit({ store }: ClusterStore, id: string, checks: readonly Check[]): Promise<Visit> {
-  const fromMs = performance.now();
-  const results = await Promise.resolve(store.consume(checks)).catch((): CheckResult[] => []);
-  return { id, checks, fromMs, waitMs: performance.now() - fromMs, results };
-}
-
 /** So many visits, some thirty of them in flight. */
 export async function visitMany(
-  clusterStore: ClusterStore,
+  shop: ClusterStore,
   count: number,
-  label: string,
-  othersOf: (i: number) => readonly Check[],
-  onStoreError: OnStoreError = 'memory',
-): Promise<{ visits: Visit[]; stallMs: number }> {
+  checksOf: (i: number) => readonly Check[],
+): Promise<readonly Visit[]> {
   const visits: Visit[] = [];
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  delay.enable();
+  const stalls = new StallClock();
   let next = 0;
-  const work = async (): Promise<void> => {
-    for (let i = next++; i < count; i = next++) {
-      const id = `${label}-${i}`;
-      const own = clusterStore.on('own', id, { limit: 1, onStoreError });
-      visits.push(await visit(clusterStore, id, [own, ...othersOf(i)]));
-    }
+  const visitAll = async (): Promise<void> => {
+    for (let i = next++; i < count; i = next++) visits.push(await visit(shop, checksOf(i), stalls));
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, work));
-  delay.disable();
-  return { visits, stallMs: delay.max / 1e6 };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, visitAll));
+  stalls.stop();
+  return visits;
+}
+
+async function visit({ store }: ClusterStore, checks: readonly Check[], stalls: StallClock): Promise<Visit> {
+  const fromMs = performance.now();
+  const before = stalls.totalMs();
+  const results = await Promise.resolve(store.consume(checks)).catch((): CheckResult[] => []);
+  const waitMs = performance.now() - fromMs;
+  return { checks, fromMs, waitMs, stallMs: stalls.totalMs() - before, results };
+}
+
+const TICK_MS = 5;
+
+/** Sums up the time in which this process could do nothing: no store is to blame for it. */
+class StallClock {
+  private sumMs = 0;
+  private tickedAtMs = performance.now();
+  private readonly timer = setInterval(() => this.tick(), TICK_MS);
+
+  totalMs(): number {
+    this.tick();
+    return this.sumMs;
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  private tick(): void {
+    const nowMs = performance.now();
+    this.sumMs += Math.max(0, nowMs - this.tickedAtMs - TICK_MS);
+    this.tickedAtMs = nowMs;
+  }
 }
 
 /** Whether the store answered all of a visit. */
@@ -93,6 +110,8 @@ export function isExact({ results }: Visit): boolean {
 export interface Books {
   readonly visits: number;
   readonly longestMs: number;
+  /** The same without what this process itself stood still. */
+  readonly longestForStoreMs: number;
   /** Not answered by the store, or not wholly. */
   readonly refused: number;
   /** Answered without the store, and charged there all the same. */
@@ -108,24 +127,33 @@ export interface Books {
 }
 
 export function booksOf(visits: readonly Visit[], counters: readonly Counter[]): Books {
-  const charged = new Map(counters.map(({ key, used }) => [/:own:\d+:(.*)$/.exec(key)?.[1], used]));
-  const fates = visits.map(({ id, results }) => ({
+  const charged = new Map(counters.map(({ key, used }) => [ownIn(key), used]));
+  const fates = visits.map(({ checks, results }) => ({
     isStored: results[0]?.source === 'store',
-    used: charged.get(id) ?? 0,
+    used: charged.get(ownIn(checks[0]?.key ?? '')) ?? 0,
   }));
   const refused = visits.filter((one) => !isExact(one));
   return {
     visits: visits.length,
-    longestMs: visits.reduce((longest, { waitMs }) => Math.max(longest, waitMs), 0),
+    longestMs: longest(visits.map(({ waitMs }) => waitMs)),
+    longestForStoreMs: longest(visits.map(({ waitMs, stallMs }) => waitMs - stallMs)),
     refused: refused.length,
     late: fates.filter(({ isStored, used }) => !isStored && used > 0).length,
     doubled: fates.filter(({ used }) => used > 1).length,
     lost: fates.filter(({ isStored, used }) => isStored && used === 0).length,
     withoutEnd: counters.filter(({ leftMs }) => leftMs < 0).length,
     handedOutTwice: handedOutTwice(visits),
-    refusedForMs: (sinceMs) =>
-      refused.reduce((latest, { fromMs, waitMs }) => Math.max(latest, fromMs + waitMs - sinceMs), 0),
+    refusedForMs: (sinceMs) => longest(refused.map(({ fromMs, waitMs }) => fromMs + waitMs - sinceMs)),
   };
+}
+
+function longest(timesMs: readonly number[]): number {
+  return timesMs.reduce((a, b) => Math.max(a, b), 0);
+}
+
+/** The subject of a visit's own counter, which its key ends with. */
+function ownIn(key: string): string | undefined {
+  return /:own:\d+:(.*)$/.exec(key)?.[1];
 }
 
 function handedOutTwice(visits: readonly Visit[]): number {

@@ -1,4 +1,5 @@
-import { writeFile } from 'node:fs/promises';
+import { appendFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import type { Row } from './harness.js';
 
 const COLUMNS: readonly (readonly [string, (row: Row) => string | number])[] = [
@@ -16,11 +17,18 @@ const COLUMNS: readonly (readonly [string, (row: Row) => string | number])[] = [
   ['seconds to normal', ({ normalAfterS }) => normalAfterS.toFixed(2)],
 ];
 
-/** Writes the rows as a Markdown table into the file that FAULT_TABLE names, or nowhere. */
+/** Adds the rows as a Markdown table to the file that FAULT_TABLE names, or nowhere. */
 export async function writeTable(rows: readonly Row[]): Promise<void> {
   const file = process.env['FAULT_TABLE'] ?? '';
   if (file === '') return;
   const head = [COLUMNS.map(([name]) => name), COLUMNS.map(() => '---')];
   const lines = [...head, ...rows.map((row) => COLUMNS.map(([, cell]) => cell(row)))];
-  await writeFile(file, lines.map((cells) => `| ${cells.join(' | ')} |\n`).join(''));
+  const table = lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+  await appendFile(file, `ioredis ${ioredisVersion()}\n\n${table}\n`);
+}
+
+/** The suite runs with each major that is supported. */
+function ioredisVersion(): string {
+  const { version } = createRequire(import.meta.url)('ioredis/package.json') as { version: string };
+  return version;
 }

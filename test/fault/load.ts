@@ -20,9 +20,11 @@ const WINDOW_MS = 3_600_000;
 /** So many visits in a row share a counter, and it lets pass fewer: before a fault, during it and after it. */
 const SHARING = 400;
 export const SHARED_LIMIT = 300;
+/** More than a visit needs: at a limit of 1 a visit that comes twice would be denied, and nobody would see it. */
+const OWN_LIMIT = 10;
 const RESOLUTION_MS = 5;
 
-export type Answerer = 'store' | 'fallback' | 'open' | 'refusal' | 'none';
+type Answerer = 'store' | 'fallback' | 'open' | 'refusal' | 'none';
 
 /** One visit: a check with a key of its own, and one that it shares with others. */
 export interface Visit {
@@ -33,7 +35,7 @@ export interface Visit {
   answer: Answer | undefined;
 }
 
-export interface Answer {
+interface Answer {
   readonly by: Answerer;
   readonly passes: boolean;
   readonly waitMs: number;
@@ -136,7 +138,7 @@ async function ask(store: Store, { policy, ownKey, sharedKey, startMs }: Visit):
   const waitMs = (): number => performance.now() - startMs;
   try {
     const results = await store.consume([
-      check(ownKey, { ...parts, limit: 1 }),
+      check(ownKey, { ...parts, limit: OWN_LIMIT }),
       check(sharedKey, { ...parts, limit: SHARED_LIMIT }),
     ]);
     const { source, allowed } = toVerdict(results);

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RedisOption } from '../../src/store/redis/redis-client.js';
+import type { RedisConnectionOptions, RedisOption } from '../../src/store/redis/redis-client.js';
+import { until } from '../support/cluster.js';
 import { type Proxy, startProxy } from '../support/proxy.js';
 import { startSentinels, type TestSentinels } from '../support/sentinel.js';
 import { type Server, startServer } from '../support/server.js';
@@ -41,11 +42,11 @@ export class LoneServer implements Scene {
   }
 
   /** By the wire, so that all faults of the way can be made; a dead server's proxy would still be there. */
-  get redis(): RedisOption {
+  get redis(): RedisConnectionOptions {
     return { host: '127.0.0.1', port: this.wire.port };
   }
 
-  get direct(): RedisOption {
+  get direct(): RedisConnectionOptions {
     return { host: '127.0.0.1', port: this.port };
   }
 
@@ -53,8 +54,8 @@ export class LoneServer implements Scene {
     this.server.process.kill(name);
   }
 
-  async kill(): Promise<void> {
-    await killed(this.server);
+  kill(): Promise<void> {
+    return killed(this.server);
   }
 
   async restart(): Promise<void> {
@@ -88,8 +89,8 @@ export class WatchedPair implements Scene {
     return this.pair.replica.port;
   }
 
-  async killPrimary(): Promise<void> {
-    await killed(this.pair.primary);
+  killPrimary(): Promise<void> {
+    return killed(this.pair.primary);
   }
 
   /** It stays so until the scene ends. */
@@ -98,7 +99,19 @@ export class WatchedPair implements Scene {
   }
 
   async failOver(): Promise<void> {
-    await commandTo(this.pair.sentinels[0]!.port, 'SENTINEL', 'FAILOVER', this.pair.name);
+    await this.askSentinel('FAILOVER');
+  }
+
+  /** Waits until the sentinels name the replica. */
+  async hasChanged(): Promise<void> {
+    await until(async () => {
+      const [, port] = (await this.askSentinel('GET-MASTER-ADDR-BY-NAME')) as string[];
+      return Number(port) === this.port;
+    });
+  }
+
+  private askSentinel(question: string): Promise<unknown> {
+    return commandTo(this.pair.sentinels[0]!.port, 'SENTINEL', question, this.pair.name);
   }
 
   stop(): Promise<void> {
@@ -106,7 +119,7 @@ export class WatchedPair implements Scene {
   }
 }
 
-export async function commandTo(port: number, name: string, ...args: (string | number)[]): Promise<unknown> {
+async function commandTo(port: number, name: string, ...args: (string | number)[]): Promise<unknown> {
   const client = new Redis(port, '127.0.0.1');
   try {
     return await client.call(name, ...args);

@@ -88,6 +88,9 @@ async function startNode(args: readonly string[]): Promise<Server> {
     '1500',
     '--repl-diskless-sync-delay',
     '0',
+    // a new replica is called online when it has answered once
+    '--repl-ping-replica-period',
+    '1',
   ];
   try {
     return await startServer([...cluster, ...args], port);
@@ -111,7 +114,7 @@ async function moveSlot(
   await source.cluster('SETSLOT', slot, 'MIGRATING', targetId);
   let isFirst = true;
   for (;;) {
-    const keys = (await source.cluster('GETKEYSINSLOT', slot, 1)) as string[];
+    const keys = (await source.cluster('GETKEYSINSLOT', slot, 1));
     if (keys.length === 0 && !isFirst) break;
     if (keys.length > 0) await source.call('MIGRATE', '127.0.0.1', to.port, '', 0, 1000, 'KEYS', ...keys);
     if (isFirst) await between?.();
@@ -126,7 +129,7 @@ async function moveSlot(
 }
 
 function plain(port: number): Redis {
-  const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 100 });
+  const client = new Redis({ port, host: '127.0.0.1', retryStrategy: () => 100, disconnectTimeout: 50 });
   client.on('error', () => undefined);
   return client;
 }
