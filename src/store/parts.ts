@@ -42,16 +42,18 @@ export function joined(parts: readonly Part[], answers: readonly (readonly Check
  * Decides a request whose checks cannot be decided in one step. All parts are asked at once, each all or none; where
  * one of them denies or fails, what the others have charged is given back. So it never lets pass what is too much, and
  * for the moment between may deny a visit that would have passed.
- * @throws what a part has failed of, when the others are settled
+ * @throws what a part has failed of, when the others have answered
  */
 export async function consumeInParts(parts: readonly Part[], store: PartStore): Promise<CheckResult[]> {
   const asked = await Promise.allSettled(parts.map(async ({ checks }) => store.consume(checks, true)));
   const answers = asked.map((one) => (one.status === 'fulfilled' ? one.value : []));
   const failure = asked.find((one) => one.status === 'rejected');
   if (failure === undefined && answers.every(passes)) return joined(parts, answers);
-  const settled = await Promise.all(parts.map(({ checks }, p) => giveBack(store, checks, answers[p] ?? [])));
-  if (failure !== undefined) throw failure.reason;
-  return joined(parts, settled);
+  const given = Promise.all(parts.map(({ checks }, p) => giveBack(store, checks, answers[p] ?? [])));
+  if (failure === undefined) return joined(parts, await given);
+  // this visit has had its time
+  given.catch(() => undefined);
+  throw failure.reason;
 }
 
 /** A part that denies has charged nothing that it should not; `countDenied` counts in any case. */

@@ -34,7 +34,7 @@ export function startLoad(shop: ClusterStore, sharedOf: (own: Check) => Check): 
   let goesOn = true;
   const visitAll = async (worker: number): Promise<void> => {
     for (let i = 0; goesOn; i++) {
-      const own = shop.on('own', `${worker}-${i}`, { limit: 1 });
+      const own = shop.on('own', `${worker}-${i}`, { limit: 10 });
       visits.push(await visit(shop, [own, sharedOf(own)], stalls));
       await sleep(PAUSE_MS);
     }

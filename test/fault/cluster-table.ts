@@ -1,4 +1,5 @@
-import { appendFile, writeFile } from 'node:fs/promises';
+import { appendFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import type { Books } from './cluster-load.js';
 
 const HEAD = [
@@ -14,26 +15,22 @@ const HEAD = [
   'seconds to normal',
 ];
 
-/** Writes figures as a Markdown table into the file that FAULT_TABLE_CLUSTER names, or nowhere. */
+/** The figures of the faults: a Markdown table at the end of the file that FAULT_TABLE_CLUSTER names, or nowhere. */
 export class FaultTable {
-  private readonly file = process.env['FAULT_TABLE_CLUSTER'] ?? '';
+  private readonly rows: string[][] = [HEAD, HEAD.map(() => '---')];
 
-  async begin(): Promise<void> {
-    if (this.file !== '') await writeFile(this.file, `${row(HEAD)}${row(HEAD.map(() => '---'))}`);
-  }
-
-  async add(fault: string, books: Books, logLines: number, toNormalMs: number): Promise<void> {
+  add(fault: string, books: Books, logLines: number, toNormalMs: number): void {
     const { visits, longestMs, refused, late, doubled, lost, withoutEnd } = books;
     const figures = [visits, Math.round(longestMs), refused, late, doubled, lost, withoutEnd, logLines];
-    const cells = [
-      fault,
-      ...figures.map(String),
-      Number.isNaN(toNormalMs) ? '–' : (toNormalMs / 1_000).toFixed(1),
-    ];
-    if (this.file !== '') await appendFile(this.file, row(cells));
+    const seconds = Number.isNaN(toNormalMs) ? '–' : (toNormalMs / 1_000).toFixed(1);
+    this.rows.push([fault, ...figures.map(String), seconds]);
   }
-}
 
-function row(cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |\n`;
+  async write(): Promise<void> {
+    const file = process.env['FAULT_TABLE_CLUSTER'] ?? '';
+    if (file === '') return;
+    const { version } = createRequire(import.meta.url)('ioredis/package.json') as { version: string };
+    const table = this.rows.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+    await appendFile(file, `ioredis ${version}\n\n${table}\n`);
+  }
 }

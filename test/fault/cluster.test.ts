@@ -79,7 +79,7 @@ function expectSound(books: Books): void {
   expect(books.longestForStoreMs).toBeLessThanOrEqual(BOUND_MS);
 }
 
-beforeAll(() => table.begin());
+afterAll(() => table.write());
 afterEach(async () => {
   await Promise.all(opened.splice(0).map(({ store }) => store.close()));
   for (const client of clients.splice(0)) client.disconnect();
@@ -256,7 +256,7 @@ describe('a sound cluster', () => {
       }
       const visits = await load.stop();
       const books = booksOf(visits, await countersOf(shop));
-      await table.add(
+      table.add(
         'slot moved there and back three times',
         books,
         shop.lines.length,
@@ -323,7 +323,7 @@ describe('a planned failover', () => {
     const visits = await load.stop();
     const primaries = [replica, ...cluster.primaries.slice(1)];
     const books = booksOf(visits, await countersOf(shop, primaries));
-    await table.add('planned failover', books, shop.lines.length, books.refusedForMs(sinceMs));
+    table.add('planned failover', books, shop.lines.length, books.refusedForMs(sinceMs));
     expectSound(books);
     expect(books).toMatchObject({ lost: 0, handedOutTwice: 0 });
     expect(books.refused).toBeLessThanOrEqual(2 * IN_FLIGHT);
@@ -361,7 +361,7 @@ describe('a primary', () => {
     await sleep(2_500);
     const visits = await load.stop();
     const books = booksOf(visits, await countersOf(shop));
-    await table.add('primary hangs for 0.8 s', books, shop.lines.length, books.refusedForMs(sinceMs));
+    table.add('primary hangs for 0.8 s', books, shop.lines.length, books.refusedForMs(sinceMs));
     expectSound(books);
     expect(books).toMatchObject({ lost: 0, handedOutTwice: 0 });
     expect(books.refused).toBeGreaterThan(0);
@@ -382,12 +382,7 @@ describe('a primary', () => {
     const visits = await load.stop();
     const primaries = [cluster.replicas[0]!, ...cluster.primaries.slice(1)];
     const books = booksOf(visits, await countersOf(shop, primaries));
-    await table.add(
-      'primary killed, replica takes over',
-      books,
-      shop.lines.length,
-      books.refusedForMs(sinceMs),
-    );
+    table.add('primary killed, replica takes over', books, shop.lines.length, books.refusedForMs(sinceMs));
     expectSound(books);
     const others = visits.filter(({ checks }) => homeOf(shop, checks[0]!) !== 0);
     expect(others.filter((one) => !isExact(one))).toHaveLength(0);
@@ -449,7 +444,7 @@ describe('a cluster that is gone as a whole', () => {
     const toNormalMs = performance.now() - sinceMs;
     for (const [i, { shop, visits }] of answers.entries()) {
       const books = booksOf(visits, await countersOf(shop));
-      await table.add(`all primaries hang, '${POLICIES[i]}'`, books, shop.lines.length, toNormalMs);
+      table.add(`all primaries hang, '${POLICIES[i]}'`, books, shop.lines.length, toNormalMs);
       expectSound(books);
       // some more are asked until five answers of a server have failed to come
       expect(books.late).toBeLessThanOrEqual(2 * IN_FLIGHT);
@@ -463,7 +458,7 @@ describe('a cluster that is gone as a whole', () => {
     const answers = await visitEach(() => cluster.primaries.forEach(kill));
     for (const [i, { shop, visits }] of answers.entries()) {
       const books = booksOf(visits, []);
-      await table.add(`all primaries killed, '${POLICIES[i]}'`, books, shop.lines.length, NaN);
+      table.add(`all primaries killed, '${POLICIES[i]}'`, books, shop.lines.length, NaN);
       expectSound(books);
       expect(shop.lines).toHaveLength(1);
       expect(shop.store.health().isUp).toBe(false);

@@ -128,8 +128,9 @@ async function commandTo(port: number, name: string, ...args: (string | number)[
   }
 }
 
-async function killed({ process }: Server): Promise<void> {
-  const exited = once(process, 'exit');
-  process.kill('SIGKILL');
+async function killed(server: Server): Promise<void> {
+  const exited = once(server.process, 'exit');
+  server.process.kill('SIGKILL');
   await exited;
+  await server.stop();
 }

@@ -2,6 +2,14 @@
 const MOST_FAILURES = 5;
 /** How long it is left alone before one call tries it. */
 const REST_MS = 1_000;
+/** Of failures that come at once, only one in this time counts. */
+const AT_ONCE_MS = 50;
+
+/**
+ * How a call has failed: `sure`, it will be so again; `late`, it had its time, and it may have been chance; `at once`,
+ * there was no connection for it, which may be in the making.
+ */
+export type Failure = 'sure' | 'late' | 'at once';
 
 /**
  * Stops asking a server that has failed several times in a row, and lets one call at a time find out whether it is back.
@@ -10,6 +18,7 @@ const REST_MS = 1_000;
  */
 export class Breaker {
   private failures = 0;
+  private countsFromMs = -Infinity;
   private restsUntilMs: number | undefined;
 
   constructor(
@@ -38,10 +47,12 @@ export class Breaker {
     this.onChange(this, undefined);
   }
 
-  /** `isSure`: it is not by chance, and will be so again. */
-  fail(reason: string, isSure: boolean): void {
+  fail(reason: string, failure: Failure): void {
+    const nowMs = this.clock();
+    if (failure === 'at once' && nowMs < this.countsFromMs) return;
+    this.countsFromMs = nowMs + AT_ONCE_MS;
     this.failures++;
-    if (isSure || this.isOpen || this.failures >= MOST_FAILURES) this.open(reason);
+    if (failure === 'sure' || this.isOpen || this.failures >= MOST_FAILURES) this.open(reason);
   }
 
   /** For one who knows: the connection is lost. */

@@ -85,6 +85,8 @@ function limiterOptions(timeoutMs: number): object {
     socketTimeout: Math.max(500, 2 * timeoutMs),
     connectTimeout: 1_000,
     keepAlive: 10_000,
+    // a primary that is replaced while it lives goes on answering for seconds, and what it counts is thrown away
+    failoverDetector: true,
     // a timer that ioredis keeps when it lets go of a lost connection; the process waits for it
     disconnectTimeout: 50,
     // back soon after the server is, and not all processes in the same moment
@@ -99,6 +101,8 @@ function clusterOptions(): object {
   return {
     // the Cluster asks again on its own what a lost connection has not answered; that would count twice
     retryDelayOnFailover: 0,
+    // asks any node how the cluster is, and takes one that is just being connected to for a cluster that is down
+    enableReadyCheck: false,
     enableOfflineQueue: false,
     // these refusals have run nothing, so asking again is safe; but the visit waits meanwhile
     maxRedirections: 4,
@@ -126,12 +130,18 @@ class OwnConnection implements Connection {
   ) {
     this.client = redis;
     // a node's connection is made at its first command, and meanwhile refuses the next ones
-    redis.on('+node', (node: Redis) => void connectNode(node));
+    redis.on('+node', (node: Redis) => {
+      node.on('close', () => {
+        stopSocketTimer(node);
+      });
+      void connectNode(node);
+    });
     redis.on('error', (error: Error) => {
       this.lastError = error;
       if (redis.status !== 'ready') this.lose();
     });
     redis.on('close', () => {
+      stopSocketTimer(redis);
       this.lose();
     });
     redis.on('ready', () => {
@@ -176,6 +186,16 @@ class OwnConnection implements Connection {
     // a connection that is lost has ended already, and says so no more
     if (status === 'ready' || status === 'connect') await within(LONGEST_QUIT_MS, ended);
   }
+}
+
+/**
+ * ioredis keeps the timer of `socketTimeout` when it loses a connection: one of version 5 ends the next connection,
+ * which is sound, and meanwhile none watches over it.
+ */
+function stopSocketTimer(client: object): void {
+  const timed = client as { socketTimeoutTimer?: NodeJS.Timeout | undefined };
+  clearTimeout(timed.socketTimeoutTimer);
+  timed.socketTimeoutTimer = undefined;
 }
 
 async function connectNode(node: Redis): Promise<void> {

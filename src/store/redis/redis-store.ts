@@ -1,12 +1,12 @@
 import calculateSlot from 'cluster-key-slot';
 import type { Check, CheckResult } from '../../core/check.js';
-import { FreqLimitError, showError } from '../../core/errors.js';
+import { type FreqLimitError, showError } from '../../core/errors.js';
 import { consumeInParts, type PartStore, partsOf } from '../parts.js';
 import type { Store, StoreHealth, StoreLog } from '../store.js';
-import { advised } from './advice.js';
 import type { Breaker } from './breaker.js';
 import { Coalescer } from './coalescer.js';
 import { withDeadline } from './deadline.js';
+import { isFull, isMoving, isRefusal, kindOf, NotReadyError, toFailure } from './failures.js';
 import { consumeLua, refundLua } from './lua.generated.js';
 import { Outage } from './outage.js';
 import type { Placement } from './placement.js';
@@ -34,6 +34,14 @@ export interface RedisStoreOptions {
   readonly placement: Placement | undefined;
 }
 
+/** What was charged for an answer, and may be given back. */
+interface Charge {
+  /** The server's clock at the end of the window that was charged. */
+  readonly endsAtMs: number;
+  /** When it was asked, by the process's own clock. */
+  readonly sinceMs: number;
+}
+
 /**
  * Counts in Redis: one script call for all the checks of a request, and under load for those of many requests.
  *
@@ -43,10 +51,12 @@ export interface RedisStoreOptions {
 export class RedisStore implements Store {
   private readonly coalescer: Coalescer;
   private readonly outage: Outage;
-  private readonly windows = new WeakMap<CheckResult, number>();
+  private readonly charges = new WeakMap<CheckResult, Charge>();
   private readonly silentUntilMs = new Map<string, number>();
   private connection!: Connection;
   private opening: Promise<void> | undefined;
+  /** The server's last word was a refusal: that a connection to it is made says nothing of that. */
+  private isRefused = false;
   private isOpen = false;
 
   private constructor(
@@ -67,7 +77,7 @@ export class RedisStore implements Store {
       },
       onReady: () => {
         store.outage.hope();
-        store.outage.breakerOf(THE_SERVER).succeed();
+        if (!store.isRefused) store.outage.breakerOf(THE_SERVER).succeed();
       },
     });
     return store;
@@ -134,17 +144,19 @@ export class RedisStore implements Store {
     if (!this.breakerOf(key).admits()) return Promise.reject(this.refusal());
     // what has one hash tag may travel together
     const tag = this.options.placement?.tagOf(first) ?? '';
-    const onEnds = refundable ? this.windowsOf(placed) : undefined;
+    const onEnds = refundable ? this.chargesOf(placed) : undefined;
     return this.coalescer.ask(tag, { checks: placed, charging, onEnds });
   }
 
   /** Notes which windows were charged, so that it can be given back. Of a denied request only what counts in any case. */
-  private windowsOf(checks: readonly Check[]): NonNullable<Request['onEnds']> {
+  private chargesOf(checks: readonly Check[]): NonNullable<Request['onEnds']> {
+    const sinceMs = performance.now();
     return (endsAtMs, results) => {
       const passes = results.every(({ allowed }) => allowed);
       results.forEach((result, i) => {
         const { cost = 0, countDenied = false } = checks[i] ?? {};
-        if (cost > 0 && (passes || countDenied)) this.windows.set(result, endsAtMs[i] ?? 0);
+        if (cost > 0 && (passes || countDenied))
+          this.charges.set(result, { endsAtMs: endsAtMs[i] ?? 0, sinceMs });
       });
     };
   }
@@ -162,6 +174,7 @@ export class RedisStore implements Store {
     try {
       if (!this.isOpen) await withDeadline(this.open(), this.leftMs(batch));
       batch.answer(await this.call(batch), (error) => this.told(error));
+      this.isRefused = false;
       breaker.succeed();
     } catch (error) {
       if (isMoving(error) && batch.isDivisible) {
@@ -169,7 +182,8 @@ export class RedisStore implements Store {
         return;
       }
       const failure = toFailure(error);
-      breaker.fail(failure.message, isSure(error));
+      this.isRefused ||= isRefusal(error);
+      breaker.fail(failure.message, kindOf(error));
       batch.fail(failure);
     }
   }
@@ -217,7 +231,7 @@ export class RedisStore implements Store {
     const store: PartStore = {
       consume: (part) =>
         new Promise((resolve, reject) => {
-          const onEnds = charging ? this.windowsOf(part) : undefined;
+          const onEnds = charging ? this.chargesOf(part) : undefined;
           const batch = new Batch(sinceMs);
           batch.add({ checks: part, charging, onEnds, resolve, reject });
           void this.send(batch);
@@ -237,16 +251,18 @@ export class RedisStore implements Store {
   }
 
   private async giveBack(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
-    const refunds = checks.flatMap((check, i) => {
-      const result = results[i];
-      const endsAtMs = result && this.windows.get(result);
-      if (result === undefined || endsAtMs === undefined) return [];
-      this.windows.delete(result);
-      return [{ check, result, endsAtMs }];
+    const refunds: Refund[] = [];
+    let leftMs = this.options.timeoutMs;
+    results.forEach((result, i) => {
+      const [check, charge] = [checks[i], this.charges.get(result)];
+      if (check === undefined || charge === undefined) return;
+      this.charges.delete(result);
+      refunds.push({ check, result, endsAtMs: charge.endsAtMs });
+      leftMs = Math.min(leftMs, this.leftOf(charge.sinceMs));
     });
     const given = new Map<CheckResult, CheckResult>();
     try {
-      const after = await this.callRefund(refunds);
+      const after = await this.callRefund(refunds, leftMs);
       refunds.forEach(({ result }, i) => given.set(result, after[i] ?? result));
     } catch (error) {
       this.told(error);
@@ -254,16 +270,25 @@ export class RedisStore implements Store {
     return results.map((result) => given.get(result) ?? result);
   }
 
-  private async callRefund(refunds: readonly Refund[]): Promise<CheckResult[]> {
-    if (refunds.length === 0) return [];
+  private async callRefund(refunds: readonly Refund[], leftMs: number): Promise<CheckResult[]> {
+    const [first] = refunds;
+    if (first === undefined) return [];
+    if (this.breakerOf(first.check.key).isOpen) throw this.refusal();
     const { keys, args } = encodeRefunds(refunds);
     try {
-      return readRefunds(refunds, await this.run(REFUND, keys, args, this.options.timeoutMs));
+      return readRefunds(refunds, await this.run(REFUND, keys, args, leftMs));
     } catch (error) {
       if (!isMoving(error) || refunds.length === 1) throw error;
-      const single = await Promise.all(refunds.map((refund) => this.callRefund([refund])));
+      const single = await Promise.all(refunds.map((refund) => this.callRefund([refund], leftMs)));
       return single.flat();
     }
+  }
+
+  /** What is left of a visit's time. What is given back after it, when the handler is done, has a time of its own. */
+  private leftOf(sinceMs: number): number {
+    const { timeoutMs } = this.options;
+    const goneMs = performance.now() - sinceMs;
+    return goneMs < timeoutMs ? Math.max(1, timeoutMs - goneMs) : timeoutMs;
   }
 
   private breakerOf(key: string): Breaker {
@@ -301,34 +326,4 @@ export class RedisStore implements Store {
     this.silentUntilMs.set(message, nowMs + SILENT_MS);
     this.log.error(message);
   }
-}
-
-/** A client that would keep for later what it is asked now. */
-class NotReadyError extends Error {
-  override readonly name = 'NotReadyError';
-
-  constructor(status: string) {
-    super(`the connection is not ready, but ${status}`);
-  }
-}
-
-function toFailure(error: unknown): FreqLimitError {
-  const message = `Redis gave no answer: ${advised(showError(error))}`;
-  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', message, { cause: error });
-}
-
-/** What the server itself says, or a lost connection, will be so again; an answer that did not come in time may be chance. */
-function isSure(error: unknown): boolean {
-  const { name } = Object(error) as { readonly name?: unknown };
-  return name === 'ReplyError' || name === 'NotReadyError';
-}
-
-/** The keys of one slot are on their way from one server to another. Nothing was run. */
-function isMoving(error: unknown): boolean {
-  return showError(error).includes('TRYAGAIN');
-}
-
-/** `maxmemory` is reached, and nothing may be evicted. */
-function isFull(error: unknown): boolean {
-  return /^\W?OOM\b|: -?OOM\b/.test(showError(error));
 }

@@ -16,7 +16,7 @@ function make() {
     changes,
     advance: (ms: number) => void (nowMs += ms),
     failTimes: (times: number, isSure = false) => {
-      for (let i = 1; i <= times; i++) breaker.fail(`failure ${i}`, isSure);
+      for (let i = 1; i <= times; i++) breaker.fail(`failure ${i}`, isSure ? 'sure' : 'late');
     },
   };
 }
@@ -34,7 +34,7 @@ describe('a closed breaker', () => {
     failTimes(4);
     expect(breaker.isOpen).toBe(false);
     expect(breaker.admits()).toBe(true);
-    breaker.fail('the last straw', false);
+    breaker.fail('the last straw', 'late');
     expect(breaker.isOpen).toBe(true);
     expect(breaker.admits()).toBe(false);
     expect(changes).toEqual(['the last straw']);
@@ -53,7 +53,7 @@ describe('a closed breaker', () => {
   it('counts failures however far apart they are', () => {
     const { breaker, advance } = make();
     for (let i = 0; i < 5; i++) {
-      breaker.fail('slow', false);
+      breaker.fail('slow', 'late');
       advance(3_600_000);
     }
     expect(breaker.isOpen).toBe(true);
@@ -61,7 +61,7 @@ describe('a closed breaker', () => {
 
   it('opens at once when the failure is sure', () => {
     const { breaker, changes } = make();
-    breaker.fail('READONLY', true);
+    breaker.fail('READONLY', 'sure');
     expect(breaker.isOpen).toBe(true);
     expect(breaker.admits()).toBe(false);
     expect(changes).toEqual(['READONLY']);
@@ -109,7 +109,7 @@ describe('an open breaker', () => {
     advance(1_000);
     expect(breaker.admits()).toBe(true);
     advance(250);
-    breaker.fail('still lost', false);
+    breaker.fail('still lost', 'late');
     advance(999);
     expect(breaker.admits()).toBe(false);
     advance(1);
@@ -157,6 +157,19 @@ describe('an open breaker', () => {
   });
 });
 
+describe('failures that come at once', () => {
+  it('count once in fifty milliseconds, so that a connection in the making opens nothing', () => {
+    const { breaker, changes, advance } = make();
+    for (let i = 0; i < 1_000; i++) breaker.fail('Connection is closed.', 'at once');
+    expect(breaker.isOpen).toBe(false);
+    for (let i = 0; i < 4; i++) {
+      advance(50);
+      breaker.fail('Connection is closed.', 'at once');
+    }
+    expect(changes).toEqual(['Connection is closed.']);
+  });
+});
+
 describe('any breaker', () => {
   type Step = 'ask' | 'succeed' | 'fail' | 'fail surely' | 'open' | number;
 
@@ -180,7 +193,7 @@ describe('any breaker', () => {
       } else if (step === 'open') {
         breaker.open('lost');
       } else {
-        breaker.fail('failed', step === 'fail surely');
+        breaker.fail('failed', step === 'fail surely' ? 'sure' : 'late');
       }
     }
     return { breaker, changes, tries, refused };

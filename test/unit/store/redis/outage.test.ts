@@ -57,7 +57,7 @@ describe('the health', () => {
     const well = { store: 'redis', isUp: true, reason: undefined, since: undefined };
     expect(outage.health()).toEqual(well);
     outage.breakerOf('a').succeed();
-    for (let i = 0; i < 4; i++) outage.breakerOf('a').fail('slow', false);
+    for (let i = 0; i < 4; i++) outage.breakerOf('a').fail('slow', 'late');
     expect(outage.health()).toEqual(well);
     expect(lines).toEqual([]);
   });
@@ -88,7 +88,7 @@ describe('the health', () => {
 describe('the operator', () => {
   it('hears a line when a server is lost, and one when it answers', () => {
     const { outage, lines } = make();
-    for (let i = 0; i < 20; i++) outage.breakerOf('a').fail('no answer', false);
+    for (let i = 0; i < 20; i++) outage.breakerOf('a').fail('no answer', 'late');
     jest.advanceTimersByTime(12_340);
     outage.breakerOf('a').succeed();
     outage.breakerOf('a').succeed();
@@ -172,7 +172,7 @@ describe('a server that was replaced', () => {
     const { outage, dismiss } = make();
     const old = outage.breakerOf('a');
     const fail = (times: number): void => {
-      for (let i = 0; i < times; i++) old.fail('no answer', false);
+      for (let i = 0; i < times; i++) old.fail('no answer', 'late');
     };
     before(fail);
     dismiss('a');
