@@ -2,7 +2,7 @@ import type { Check } from '../../src/core/check.js';
 import { check } from '../support/check.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { clusterSubject, type RedisSubject } from '../support/subjects.js';
-import { describeSameAnswers } from './same-answers.js';
+import { describeSameAnswers } from './same-answers.contract.js';
 import { describeStore } from './store.contract.js';
 
 const HISTORIES = Number(process.env['DIFFERENTIAL_RUNS'] ?? 2_000) / 10;

@@ -1,5 +1,5 @@
 import { redisSubject, type RedisSubject } from '../support/subjects.js';
-import { describeSameAnswers } from './same-answers.js';
+import { describeSameAnswers } from './same-answers.contract.js';
 
 const HISTORIES = Number(process.env['DIFFERENTIAL_RUNS'] ?? 2_000);
 

@@ -9,10 +9,10 @@ import { check } from '../support/check.js';
 import { uniqueNamespace } from '../support/redis.js';
 import type { Server } from '../support/server.js';
 
-export const TIMEOUT_MS = 250;
+const TIMEOUT_MS = 250;
 /** What a visit may wait at most. */
 export const BOUND_MS = TIMEOUT_MS + 50;
-export const HOUR_MS = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 /** A store on a cluster, as an application would have it, and what it tells its operator. */
 export interface ClusterStore {
