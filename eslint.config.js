@@ -51,6 +51,6 @@ export default defineConfig(
     },
   },
   // a suite that stores run, not a test file
-  { files: ['test/contract/store.contract.ts'], rules: { 'jest/no-export': 'off' } },
+  { files: ['test/contract/*.contract.ts'], rules: { 'jest/no-export': 'off' } },
   prettier,
 );
