@@ -29,7 +29,7 @@ async function stop(): Promise<void> {
 
 describeStore('Redis Cluster', start, stop);
 
-describeSameAnswers('the memory store and the Redis Cluster store', start, stop, HISTORIES);
+describeSameAnswers('the Redis Cluster store', start, stop, HISTORIES);
 
 describe('the Redis Cluster store under load', () => {
   beforeAll(start);

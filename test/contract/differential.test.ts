@@ -6,7 +6,7 @@ const HISTORIES = Number(process.env['DIFFERENTIAL_RUNS'] ?? 2_000);
 let redis: RedisSubject;
 
 describeSameAnswers(
-  'the memory store and the Redis store',
+  'the Redis store',
   async () => (redis = await redisSubject()),
   () => redis.stop(),
   HISTORIES,

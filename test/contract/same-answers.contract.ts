@@ -89,7 +89,7 @@ export function describeSameAnswers(
   stop: () => Promise<void>,
   histories: number,
 ): void {
-  describe(`${name}`, () => {
+  describe(`the memory store and ${name}`, () => {
     let redis: RedisSubject;
 
     beforeAll(async () => {
