@@ -238,6 +238,28 @@ describe('the module', () => {
     },
   );
 
+  it.each<[string, object, readonly RegExp[]]>([
+    [
+      'the options it has by default',
+      {},
+      [/maxRetriesPerRequest: 0 .*count a visit twice|twice.*maxRetries/, /socketTimeout/],
+    ],
+    ['no retries', { maxRetriesPerRequest: 0 }, [/socketTimeout/]],
+    ['all that a limiter needs', { autoResendUnfulfilledCommands: false, socketTimeout: 500 }, []],
+  ])('tells what is wrong with a client that is handed in with %s', async (_, options, complaints) => {
+    const lines: string[] = [];
+    jest
+      .spyOn(Logger.prototype, 'warn')
+      .mockImplementation((message: unknown) => void lines.push(String(message)));
+    const client = new Redis(redisUrl(), options);
+    const module = await compile(FreqLimitModule.forRoot({ redis: client, namespace: uniqueNamespace() }));
+    await module.init();
+    expect(lines).toEqual(complaints.map((complaint) => expect.stringMatching(complaint) as string));
+    expect(lines.join()).not.toContain('undefined');
+    await module.close();
+    await client.quit();
+  });
+
   it('starts with Redis away, tells the log once, and counts when Redis comes', async () => {
     const { startServer, freePort } = await import('../support/server.js');
     const port = await freePort();
