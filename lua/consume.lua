@@ -57,12 +57,18 @@ local function is_of_key(err)
 end
 
 -- Opens the window of a counter that this visit is the first of. What it held, if anything, was less than nothing.
+-- A user who may count but not set an end leaves nothing behind: answers the error.
 local function open(key, window, used, cost)
-  if used == tonumber(cost) then
-    call('PEXPIRE', key, window)
-  else
+  if used ~= tonumber(cost) then
     call('SET', key, cost, 'PX', window)
+    return nil
   end
+  local done = pcall('PEXPIRE', key, window)
+  if type(done) == 'table' then
+    call('DEL', key)
+    return done.err
+  end
+  return nil
 end
 
 local reply = { 0 }
@@ -95,7 +101,8 @@ for at = 2, #ARGV, 4 do
       used, left = 0, 0
     elseif cost > 0 and used <= cost then
       charged = true
-      open(key, window_text, used, cost_text)
+      errors[k] = open(key, window_text, used, cost_text)
+      all_pass = all_pass and not errors[k]
       used, left = cost, window
     else
       charged = charged or cost > 0
@@ -122,7 +129,8 @@ end
 -- Servers before 7 have no PEXPIRETIME: there it is worked out, as refund.lua does, to within some milliseconds.
 local function end_of(key)
   if redis.REDIS_VERSION_NUM then
-    return call('PEXPIRETIME', key)
+    local ends = pcall('PEXPIRETIME', key)
+    return type(ends) == 'number' and ends or 0
   end
   local time = call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000) + call('PTTL', key)

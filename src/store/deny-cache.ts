@@ -55,13 +55,16 @@ export class DenyCache implements Store {
   }
 
   refund(checks: readonly Check[], results: readonly CheckResult[]): MaybePromise<CheckResult[]> {
+    this.unsure++;
     this.forget(checks);
     return this.store.refund(checks, results);
   }
 
-  /** For counters that may have fallen. */
+  /**
+   * For counters that fall within a visit, where a part of it denies. What is on its way of them is believed all the
+   * same, for a second at most: else no denial of a visit in several parts were ever remembered.
+   */
   forget(checks: readonly Check[]): void {
-    this.unsure++;
     for (const { key } of checks) {
       this.young.delete(key);
       this.old.delete(key);
@@ -69,10 +72,19 @@ export class DenyCache implements Store {
   }
 
   reset(checks: readonly Check[]): MaybePromise<void> {
+    this.forgetAll();
+    const done = this.store.reset(checks);
+    if (!isPromise(done)) return done;
+    // what was asked beside it may have been answered before it
+    return Promise.resolve(done).finally(() => {
+      this.forgetAll();
+    });
+  }
+
+  private forgetAll(): void {
     this.unsure++;
     this.young.clear();
     this.old.clear();
-    return this.store.reset(checks);
   }
 
   health(): StoreHealth {

@@ -4,7 +4,7 @@ import { Cluster } from 'ioredis';
 import { createRequire } from 'node:module';
 import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve } from '../support/app.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
+import { startCluster, type TestCluster, until } from '../support/cluster.js';
 import { keysOf, sweep, uniqueNamespace } from '../support/redis.js';
 
 @Controller()
@@ -84,6 +84,46 @@ describe.each(PLATFORMS)('five rules in five slots, on %s', (platform) => {
     const [all] = (await keysOf(plain, namespace)).filter((key) => key.endsWith(':all'));
     expect(await plain.get(all!)).toBe('300');
     expect(lines).toEqual([]);
+  });
+});
+
+describe('a caller who is over his limit', () => {
+  it('costs the Cluster next to nothing, in however many slots his rules lie', async () => {
+    const { app } = await start({ redis: { cluster: cluster.nodes } });
+    const service = app.get(FreqLimitService);
+    const visit = ['phone', 'address', 'agent', 'tenant'].map(
+      (key, i) => ({ key, window: '1h', limit: i === 0 ? 3 : 1_000 }) as const,
+    );
+    for (let i = 0; i < 3; i++) expect((await service.consume(visit)).allowed).toBe(true);
+    const calls = /cmdstat_evalsha:calls=(\d+)/;
+    const before = await counted('commandstats', calls);
+    const from = performance.now();
+    for (let i = 0; i < 500; i++) {
+      const { allowed, results } = await service.consume(visit);
+      expect([allowed, ...results.map(({ used }) => used)]).toEqual([false, 3, 3, 3, 3]);
+    }
+    // once a second he is asked about, in four slots, and given back in three
+    const rounds = 2 + Math.floor((performance.now() - from) / 1_000);
+    expect((await counted('commandstats', calls)) - before).toBeLessThanOrEqual(7 * rounds);
+  });
+});
+
+describe('a Cluster that was refused and lost', () => {
+  it('is up again when it is, and says so', async () => {
+    const { app } = await start({ redis: { cluster: cluster.nodes }, denyCache: false });
+    const service = app.get(FreqLimitService);
+    const visit = Array.from({ length: 12 }, (_, i) => ({ key: `k${i}`, window: '1h' }) as const);
+    const primaries = plain.nodes('master');
+    await Promise.all(primaries.map((node) => node.config('SET', 'min-replicas-to-write', 1)));
+    expect((await service.consume(visit)).source).toBe('fallback');
+    expect(service.health()).toMatchObject({ isUp: false, reason: expect.stringContaining('NOREPLICAS') });
+    await Promise.all(primaries.map((node) => node.client('KILL', 'TYPE', 'NORMAL').catch(() => undefined)));
+    await Promise.all(
+      cluster.primaries.map((node) => cluster.client(node).config('SET', 'min-replicas-to-write', 0)),
+    );
+    await until(async () => (await service.consume(visit)).source === 'store', 8_000);
+    await until(() => service.health().isUp, 3_000);
+    expect(lines.at(-1)).toMatch(/^Redis answers again/);
   });
 });
 

@@ -169,6 +169,23 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     await client.acl('DELUSER', user);
   });
 
+  it('leave no counter without an end where the right to set one is missing', async () => {
+    const user = namespace.replace('-', '');
+    const rights = `~${namespace}:* -@all +evalsha +eval +incr +incrby +decrby +pttl +get +set +del +info`;
+    await client.acl('SETUSER', user, 'on', '>secret', 'resetkeys', ...rights.split(' '));
+    const url = new URL(redisUrl());
+    url.username = user;
+    url.password = 'secret';
+    const { app } = await start({ redis: url.href });
+    const service = app.get(FreqLimitService);
+    for (let i = 0; i < 5; i++) {
+      expect((await service.consume({ key: `k${i}`, window: '1m', limit: 1 })).source).toBe('fallback');
+    }
+    expect(await keysOf(client, namespace)).toEqual([]);
+    await closeApps();
+    await client.acl('DELUSER', user);
+  });
+
   it('answer 503, never a pass, where a key holds no counter', async () => {
     const { url } = await start({ onStoreError: 'deny' });
     await fetch(`${url}/sms/ten`);

@@ -13,6 +13,8 @@ export interface TestSentinels {
   readonly sentinels: readonly { readonly host: string; readonly port: number }[];
   readonly primary: Server;
   readonly replica: Server;
+  /** The sentinels' processes, in their order. */
+  readonly watchers: readonly ChildProcess[];
   stop(): Promise<void>;
 }
 
@@ -43,6 +45,7 @@ export async function startSentinels(args: readonly string[] = []): Promise<Test
     sentinels: watchers.map((watcher) => ({ host: '127.0.0.1', port: watcher.port })),
     primary,
     replica,
+    watchers: watchers.map((watcher) => watcher.process),
     stop: async () => {
       await Promise.all(watchers.map((watcher) => watcher.stop()));
       await Promise.all([primary.stop(), replica.stop()]);
@@ -53,6 +56,7 @@ export async function startSentinels(args: readonly string[] = []): Promise<Test
 
 interface Watcher {
   readonly port: number;
+  readonly process: ChildProcess;
   stop(): Promise<void>;
 }
 
@@ -72,11 +76,13 @@ async function startSentinel(file: string, name: string, { port: primaryPort }: 
   await monitoring(child);
   return {
     port,
+    process: child,
     stop: async () => {
       process.removeListener('exit', killWithUs);
       if (child.exitCode !== null || child.signalCode !== null) return;
       const exited = once(child, 'exit');
       child.kill('SIGTERM');
+      child.kill('SIGCONT');
       await exited;
     },
   };

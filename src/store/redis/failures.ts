@@ -28,7 +28,7 @@ export function isRefusal(error: unknown): boolean {
 
 /** The keys of one slot are on their way from one server to another. Nothing was run. */
 export function isMoving(error: unknown): boolean {
-  return /TRYAGAIN|Too many Cluster redirections/.test(showError(error));
+  return /TRYAGAIN|Too many Cluster redirections.*(MOVED|ASK|CLUSTERDOWN)/.test(showError(error));
 }
 
 /** `maxmemory` is reached, and nothing may be evicted. */

@@ -1,11 +1,14 @@
 import type { StoreHealth, StoreLog } from '../store.js';
 import { Breaker } from './breaker.js';
 
+const TIDY_MS = 1_000;
+
 /** The breakers of the servers, and what the operator hears of them: a line when something is lost, one when all is well. */
 export class Outage {
   private readonly breakers = new Map<string, Breaker>();
   /** The breakers that are open, and why, the longest open first. */
   private readonly open = new Map<Breaker, string>();
+  private tidiedMs = -Infinity;
   /** When the first of them opened, and why. */
   private began: { readonly since: Date; readonly reason: string } | undefined;
 
@@ -28,10 +31,24 @@ export class Outage {
     return breaker;
   }
 
+  /** Why the server that is longest away is not asked; `undefined` where all are. */
+  get reason(): string | undefined {
+    const [reason] = this.open.values();
+    return reason;
+  }
+
   health(): StoreHealth {
     if (this.open.size > 0) this.forgetStrangers();
-    const [reason] = this.open.values();
+    const { reason } = this;
     return { store: 'redis', isUp: reason === undefined, reason, since: this.began?.since };
+  }
+
+  /** To be called now and then while something is open: looks through them once a second. */
+  tidy(): void {
+    const nowMs = performance.now();
+    if (this.open.size === 0 || nowMs < this.tidiedMs + TIDY_MS) return;
+    this.tidiedMs = nowMs;
+    this.forgetStrangers();
   }
 
   /** The connection as a whole is back: what is open may be tried at once. */

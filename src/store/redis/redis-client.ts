@@ -68,6 +68,7 @@ export interface RedisConnectionOptions {
   /** Put before every key by ioredis, before our own namespace. */
   readonly keyPrefix?: string | undefined;
   readonly connectionName?: string | undefined;
+  readonly sentinelCommandTimeout?: number | undefined;
   readonly connectTimeout?: number | undefined;
   readonly commandTimeout?: number | undefined;
   readonly socketTimeout?: number | undefined;
@@ -114,9 +115,24 @@ export function checkRedisOption(redis: unknown): asserts redis is RedisOption {
     throw new TypeError(`a client of another library is not ${REDIS_FORM}`);
   }
   if (!namesPlace(redis)) throw new TypeError(`${show(redis)} is not ${REDIS_FORM}`);
-  const { db, sentinels } = redis;
+  checkPlace(redis);
+}
+
+function checkPlace({ host, port, db, sentinels, name }: RedisConnectionOptions): void {
+  if (host !== undefined && !isHost(host))
+    throw new TypeError(`host: ${show(host)} is not a name or an address`);
+  if (port !== undefined && !isPort(port))
+    throw new TypeError(`port: ${show(port)} is not a port, 1 to 65535`);
   if (db !== undefined && !COUNT.fits(db)) throw new TypeError(`db: ${show(db)} is not ${COUNT.words}`);
-  if (sentinels?.length === 0) throw new TypeError('sentinels: none is named');
+  if (sentinels === undefined) return;
+  if (!Array.isArray(sentinels) || sentinels.length === 0 || !sentinels.every(isSentinel))
+    throw new TypeError('sentinels: is not a list of sentinels, each { host, port }');
+  if (typeof name !== 'string' || name === '')
+    throw new TypeError("name: is missing: the primary's name among the sentinels");
+}
+
+function isSentinel(sentinel: unknown): boolean {
+  return typeof sentinel === 'object' && isNode(sentinel);
 }
 
 export function isClusterOption(redis: unknown): redis is RedisClusterOptions {

@@ -48,6 +48,8 @@ export class Batch {
   private checks = 0;
   private cost = 0;
   private wantsEnds = false;
+  /** Whether it changes any counter. */
+  isCharging = false;
 
   constructor(
     /** When the first of its requests was asked, by the process's own clock. */
@@ -90,6 +92,7 @@ export class Batch {
 
   private slotOf({ key, windowMs, limit, cost }: Check, charging: boolean): Slot {
     const charge = charging ? cost : 0;
+    this.isCharging ||= charge > 0;
     // a look never denies: what it would come to is worked out from its counter
     const bound = charging ? limit : Infinity;
     let slot = this.slots.get(key);

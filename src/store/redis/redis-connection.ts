@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
 import { FreqLimitError, showError } from '../../core/errors.js';
+import { advised } from './advice.js';
 import { complaintsOf } from './client-options.js';
 import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-client.js';
 import type { StoreLog } from '../store.js';
@@ -40,14 +41,19 @@ export async function connectionFor(
 function connect({ Redis, Cluster }: Ioredis, redis: Exclude<RedisOption, RedisClient>, timeoutMs: number) {
   if (typeof redis === 'string') return new Redis(redis, { ...limiterOptions(timeoutMs), lazyConnect: true });
   if (!isClusterOption(redis))
-    return new Redis({ ...limiterOptions(timeoutMs), ...redis, lazyConnect: true });
+    return new Redis({ ...limiterOptions(timeoutMs), ...said(redis), lazyConnect: true });
   const { cluster, options = {} } = redis;
   return new Cluster(cluster, {
     ...clusterOptions(),
-    ...options,
-    redisOptions: { ...limiterOptions(timeoutMs), ...options.redisOptions },
+    ...said(options),
+    redisOptions: { ...limiterOptions(timeoutMs), ...said(options.redisOptions ?? {}) },
     lazyConnect: true,
   });
+}
+
+/** `undefined` is as good as not given, and must not take away what a limiter needs. */
+function said(options: object): object {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 /** The constructors as ioredis 5 and 6 share them; their own types differ in what they allow beside. */
@@ -84,6 +90,8 @@ function limiterOptions(timeoutMs: number): object {
     // a server that hangs: let go of the socket, so that Sentinel or the Cluster is asked who is the primary now
     socketTimeout: Math.max(500, 2 * timeoutMs),
     connectTimeout: 1_000,
+    // a sentinel that hangs: ask the next one
+    sentinelCommandTimeout: 1_000,
     keepAlive: 10_000,
     // a primary that is replaced while it lives goes on answering for seconds, and what it counts is thrown away
     failoverDetector: true,
@@ -174,7 +182,8 @@ class OwnConnection implements Connection {
 
   private lose(): void {
     if (this.closing !== undefined) return;
-    const why = this.lastError === undefined ? 'the connection is closed' : showError(this.lastError);
+    const why =
+      this.lastError === undefined ? 'the connection is closed' : advised(showError(cause(this.lastError)));
     this.listener.onLost(`Redis cannot be reached: ${why}`);
   }
 
@@ -186,6 +195,11 @@ class OwnConnection implements Connection {
     // a connection that is lost has ended already, and says so no more
     if (status === 'ready' || status === 'connect') await within(LONGEST_QUIT_MS, ended);
   }
+}
+
+/** Of a Cluster that cannot be reached, what its last node has said. */
+function cause(error: unknown): unknown {
+  return (Object(error) as { readonly lastNodeError?: unknown }).lastNodeError ?? error;
 }
 
 /**

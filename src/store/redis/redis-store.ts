@@ -24,6 +24,9 @@ const SILENT_MS = 10_000;
 const MOST_TROUBLES = 20;
 /** The server of all keys where there is one, and of the connection as a whole. */
 const THE_SERVER = '';
+/** Of a slot that no server has. */
+const NOBODY = 'nobody';
+const SLOTS = 16_384;
 
 export interface RedisStoreOptions {
   readonly redis: RedisOption;
@@ -77,7 +80,8 @@ export class RedisStore implements Store {
       },
       onReady: () => {
         store.outage.hope();
-        if (!store.isRefused) store.outage.breakerOf(THE_SERVER).succeed();
+        // in a Cluster the servers speak for themselves
+        if (!store.isRefused || store.client.isCluster) store.outage.breakerOf(THE_SERVER).succeed();
       },
     });
     return store;
@@ -174,6 +178,9 @@ export class RedisStore implements Store {
     try {
       if (!this.isOpen) await withDeadline(this.open(), this.leftMs(batch));
       batch.answer(await this.call(batch), (error) => this.told(error));
+      this.outage.tidy();
+      // a look tells nothing of whether the server takes a charge
+      if (!batch.isCharging) return;
       this.isRefused = false;
       breaker.succeed();
     } catch (error) {
@@ -221,7 +228,7 @@ export class RedisStore implements Store {
     return withDeadline(script.run(client, keys, args), leftMs);
   }
 
-  private leftMs({ sinceMs }: Batch): number {
+  private leftMs({ sinceMs }: { readonly sinceMs: number }): number {
     return Math.max(1, this.options.timeoutMs - (performance.now() - sinceMs));
   }
 
@@ -250,19 +257,20 @@ export class RedisStore implements Store {
     }
   }
 
+  /** Gives back within the time of the visit; what takes longer goes on without it. */
   private async giveBack(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
     const refunds: Refund[] = [];
-    let leftMs = this.options.timeoutMs;
+    let sinceMs = performance.now();
     results.forEach((result, i) => {
       const [check, charge] = [checks[i], this.charges.get(result)];
       if (check === undefined || charge === undefined) return;
       this.charges.delete(result);
       refunds.push({ check, result, endsAtMs: charge.endsAtMs });
-      leftMs = Math.min(leftMs, this.leftOf(charge.sinceMs));
+      sinceMs = Math.min(sinceMs, charge.sinceMs);
     });
     const given = new Map<CheckResult, CheckResult>();
     try {
-      const after = await this.callRefund(refunds, leftMs);
+      const after = await withDeadline(this.callRefund(refunds), this.leftMs({ sinceMs }));
       refunds.forEach(({ result }, i) => given.set(result, after[i] ?? result));
     } catch (error) {
       this.told(error);
@@ -270,25 +278,18 @@ export class RedisStore implements Store {
     return results.map((result) => given.get(result) ?? result);
   }
 
-  private async callRefund(refunds: readonly Refund[], leftMs: number): Promise<CheckResult[]> {
+  private async callRefund(refunds: readonly Refund[]): Promise<CheckResult[]> {
     const [first] = refunds;
     if (first === undefined) return [];
     if (this.breakerOf(first.check.key).isOpen) throw this.refusal();
     const { keys, args } = encodeRefunds(refunds);
     try {
-      return readRefunds(refunds, await this.run(REFUND, keys, args, leftMs));
+      return readRefunds(refunds, await this.run(REFUND, keys, args, this.options.timeoutMs));
     } catch (error) {
       if (!isMoving(error) || refunds.length === 1) throw error;
-      const single = await Promise.all(refunds.map((refund) => this.callRefund([refund], leftMs)));
+      const single = await Promise.all(refunds.map((refund) => this.callRefund([refund])));
       return single.flat();
     }
-  }
-
-  /** What is left of a visit's time. What is given back after it, when the handler is done, has a time of its own. */
-  private leftOf(sinceMs: number): number {
-    const { timeoutMs } = this.options;
-    const goneMs = performance.now() - sinceMs;
-    return goneMs < timeoutMs ? Math.max(1, timeoutMs - goneMs) : timeoutMs;
   }
 
   private breakerOf(key: string): Breaker {
@@ -300,15 +301,18 @@ export class RedisStore implements Store {
     const { slots, options } = this.client;
     if (slots === undefined) return THE_SERVER;
     const { keyPrefix = '' } = (options ?? {}) as { readonly keyPrefix?: string };
-    return slots[calculateSlot(keyPrefix + key)]?.[0] ?? THE_SERVER;
+    return slots[calculateSlot(keyPrefix + key)]?.[0] ?? NOBODY;
   }
 
   private isOurs(server: string): boolean {
-    return server === THE_SERVER || this.client.slots?.some((owners) => owners?.[0] === server) === true;
+    if (server === THE_SERVER) return true;
+    const { slots = [] } = this.client;
+    for (let slot = 0; slot < SLOTS; slot++) if ((slots[slot]?.[0] ?? NOBODY) === server) return true;
+    return false;
   }
 
   private refusal(): FreqLimitError {
-    return toFailure(new Error(this.health().reason ?? 'it is not asked'));
+    return toFailure(new Error(this.outage.reason ?? 'it is not asked'));
   }
 
   /** One kind of error for whatever went wrong, which the operator hears of too. */

@@ -113,6 +113,29 @@ describe('checkRedisOption', () => {
     expect(accept(redis)).toThrow(complaint);
   });
 
+  it.each<[string, object, string]>([
+    [
+      'sentinels without the primary’s name',
+      { sentinels: [{ host: 's', port: 26_379 }] },
+      'name: is missing',
+    ],
+    ['sentinels that are a text', { sentinels: 's:26379', name: 'p' }, 'sentinels: is not a list'],
+    ['sentinels that are no list', { sentinels: {}, name: 'p' }, 'sentinels: is not a list'],
+    ['no sentinels', { sentinels: [], name: 'p' }, 'sentinels: is not a list'],
+    ['a sentinel as a text', { sentinels: ['s:26379'], name: 'p' }, 'sentinels: is not a list'],
+    [
+      'a sentinel’s port as a text',
+      { sentinels: [{ host: 's', port: '26379' }], name: 'p' },
+      'sentinels: is not',
+    ],
+    ['a host that is a number', { host: 5 }, 'host: 5 is not a name or an address'],
+    ['a port that is a text', { port: 'abc' }, 'port: "abc" is not a port, 1 to 65535'],
+    ['a port that is none', { port: 70_000 }, 'port: 70000 is not a port'],
+  ])('refuses %s', (_, redis, complaint) => {
+    expect(accept(redis)).toThrow(TypeError);
+    expect(accept(redis)).toThrow(complaint);
+  });
+
   it.each([[5], [{}], [['{a}']]])('refuses for a Cluster a keyPrefix of %p', (keyPrefix) => {
     expect(accept({ cluster: [7_000], options: { keyPrefix } })).toThrow('is not a text');
   });
