@@ -21,6 +21,8 @@ const CONSUME_WHEN_FULL = new Script(`#!lua flags=allow-oom\n${consumeLua}`);
 const REFUND = new Script(refundLua);
 
 const SILENT_MS = 10_000;
+const MOVING_MS = 1_000;
+const MOST_MOVING = 1_000;
 const MOST_TROUBLES = 20;
 /** The server of all keys where there is one, and of the connection as a whole. */
 const THE_SERVER = '';
@@ -55,6 +57,8 @@ export class RedisStore implements Store {
   private readonly coalescer: Coalescer;
   private readonly outage: Outage;
   private readonly charges = new WeakMap<CheckResult, Charge>();
+  /** Hash tags whose slot is on its way from one server to another, and until when that is believed. */
+  private readonly movingUntilMs = new Map<string, number>();
   private readonly silentUntilMs = new Map<string, number>();
   private connection!: Connection;
   private opening: Promise<void> | undefined;
@@ -174,6 +178,10 @@ export class RedisStore implements Store {
   }
 
   private async send(batch: Batch): Promise<void> {
+    if (batch.isDivisible && this.isMoving(batch)) {
+      this.divide(batch);
+      return;
+    }
     const breaker = this.breakerOf(batch.someKey);
     try {
       if (!this.isOpen) await withDeadline(this.open(), this.leftMs(batch));
@@ -185,7 +193,9 @@ export class RedisStore implements Store {
       breaker.succeed();
     } catch (error) {
       if (isMoving(error) && batch.isDivisible) {
-        for (const request of batch.requests) void this.sendInParts(request, batch.sinceMs);
+        if (this.movingUntilMs.size >= MOST_MOVING) this.movingUntilMs.clear();
+        this.movingUntilMs.set(tagIn(batch), performance.now() + MOVING_MS);
+        this.divide(batch);
         return;
       }
       const failure = toFailure(error);
@@ -232,7 +242,17 @@ export class RedisStore implements Store {
     return Math.max(1, this.options.timeoutMs - (performance.now() - sinceMs));
   }
 
+  /** Whether a call of several keys has just failed for its slot's moving. To find that out anew takes its time. */
+  private isMoving(batch: Batch): boolean {
+    if (this.movingUntilMs.size === 0) return false;
+    return performance.now() < (this.movingUntilMs.get(tagIn(batch)) ?? 0);
+  }
+
   /** While a slot moves, only calls of one key find their way. TRYAGAIN has run nothing. */
+  private divide({ requests, sinceMs }: Batch): void {
+    for (const request of requests) void this.sendInParts(request, sinceMs);
+  }
+
   private async sendInParts(request: Request, sinceMs: number): Promise<void> {
     const { checks, charging } = request;
     const store: PartStore = {
@@ -330,4 +350,9 @@ export class RedisStore implements Store {
     this.silentUntilMs.set(message, nowMs + SILENT_MS);
     this.log.error(message);
   }
+}
+
+/** The hash tag that all keys of a call have; nothing of a caller's stands before it. */
+function tagIn({ someKey }: Batch): string {
+  return someKey.slice(0, someKey.indexOf('}'));
 }
