@@ -114,7 +114,7 @@ async function moveSlot(
   await source.cluster('SETSLOT', slot, 'MIGRATING', targetId);
   let isFirst = true;
   for (;;) {
-    const keys = await source.cluster('GETKEYSINSLOT', slot, 1);
+    const keys = await source.cluster('GETKEYSINSLOT', slot, isFirst ? 1 : 25);
     if (keys.length === 0 && !isFirst) break;
     if (keys.length > 0) await source.call('MIGRATE', '127.0.0.1', to.port, '', 0, 1000, 'KEYS', ...keys);
     if (isFirst) await between?.();
