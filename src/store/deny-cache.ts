@@ -1,6 +1,7 @@
 import { type Check, type CheckResult, toResult } from '../core/check.js';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.js';
-import type { Store, StoreHealth } from './store.js';
+import type { Store } from './store.js';
+import { StoreAround } from './store-around.js';
 
 /** What the store said of a counter when it last denied a request with it. */
 interface Memory {
@@ -24,7 +25,7 @@ const MOST_ENTRIES = 10_000;
  *
  * Ends are counted from the moment the question was sent, by a clock that nobody can set: an entry can only end early.
  */
-export class DenyCache implements Store {
+export class DenyCache extends StoreAround implements Store {
   // two generations instead of a timer or a queue: the older one is dropped whole
   private young = new Map<string, Memory>();
   private old = new Map<string, Memory>();
@@ -33,9 +34,11 @@ export class DenyCache implements Store {
   private unsure = 0;
 
   constructor(
-    private readonly store: Store,
+    store: Store,
     private readonly clock: () => number = () => performance.now(),
-  ) {}
+  ) {
+    super(store);
+  }
 
   consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
     const sentMs = this.clock();
@@ -85,18 +88,6 @@ export class DenyCache implements Store {
     this.unsure++;
     this.young.clear();
     this.old.clear();
-  }
-
-  health(): StoreHealth {
-    return this.store.health();
-  }
-
-  open(): Promise<void> {
-    return this.store.open();
-  }
-
-  close(): Promise<void> {
-    return this.store.close();
   }
 
   /** The answer to a request that is surely denied; `undefined` for all others. */

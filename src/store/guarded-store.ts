@@ -1,16 +1,19 @@
 import { type Check, type CheckResult, type Source, toResult } from '../core/check.js';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.js';
-import type { Store, StoreHealth } from './store.js';
+import type { Store } from './store.js';
+import { StoreAround } from './store-around.js';
 
 /** A store around a store that may fail: where it gives no answer, each check's `onStoreError` decides. */
-export class GuardedStore implements Store {
+export class GuardedStore extends StoreAround implements Store {
   constructor(
-    private readonly store: Store,
+    store: Store,
     /** Counts in this process meanwhile. */
     private readonly fallback: Store,
     /** This process's part of every limit meanwhile, above 0 and at most 1. */
     private readonly fallbackShare: number,
-  ) {}
+  ) {
+    super(store);
+  }
 
   consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
     return this.orElse(this.store.consume(checks, refundable), checks, (kept) =>
@@ -45,15 +48,7 @@ export class GuardedStore implements Store {
     await this.store.reset(checks);
   }
 
-  health(): StoreHealth {
-    return this.store.health();
-  }
-
-  open(): Promise<void> {
-    return this.store.open();
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     await Promise.all([this.store.close(), this.fallback.close()]);
   }
 

@@ -1,17 +1,20 @@
 import type { Check, CheckResult } from '../core/check.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import { consumeInParts, joined, type PartStore, partsOf } from './parts.js';
-import type { Store, StoreHealth } from './store.js';
+import type { Store } from './store.js';
+import { StoreAround } from './store-around.js';
 
 /** A store around a store that decides in one step only what lies together, as a Cluster does with one slot. */
-export class PartedStore implements Store {
+export class PartedStore extends StoreAround implements Store {
   constructor(
-    private readonly store: Store,
+    store: Store,
     /** Names the part of the store that a check's counter lies in. */
     private readonly partOf: (check: Check) => string,
     /** Told what is about to be given back. */
     private readonly onRefund: (checks: readonly Check[]) => void = () => undefined,
-  ) {}
+  ) {
+    super(store);
+  }
 
   consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
     const parts = partsOf(checks, this.partOf);
@@ -44,17 +47,5 @@ export class PartedStore implements Store {
 
   async reset(checks: readonly Check[]): Promise<void> {
     await Promise.all(partsOf(checks, this.partOf).map(async (part) => this.store.reset(part.checks)));
-  }
-
-  health(): StoreHealth {
-    return this.store.health();
-  }
-
-  open(): Promise<void> {
-    return this.store.open();
-  }
-
-  close(): Promise<void> {
-    return this.store.close();
   }
 }

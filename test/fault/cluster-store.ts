@@ -8,8 +8,8 @@ import type { Store } from '../../src/store/store.js';
 import { check } from '../support/check.js';
 import { uniqueNamespace } from '../support/redis.js';
 import type { Server } from '../support/server.js';
+import { STORE_OPTIONS, TIMEOUT_MS } from './options.js';
 
-const TIMEOUT_MS = 250;
 /** What a visit may wait at most. */
 export const BOUND_MS = TIMEOUT_MS + 50;
 const HOUR_MS = 3_600_000;
@@ -35,7 +35,7 @@ export async function openStore(redis: RedisOption, overrides: Overrides = {}): 
     warn: (line: string) => void lines.push(line),
     error: (line: string) => void lines.push(line),
   };
-  const options = { ...defaults, ...overrides, redis, namespace };
+  const options = { ...STORE_OPTIONS, ...overrides, redis, namespace };
   const store = await createStore(options, log);
   await store.open();
   const { hashTag, hashTagBuckets: buckets } = options;
@@ -54,16 +54,6 @@ export async function openStore(redis: RedisOption, overrides: Overrides = {}): 
     slotOf: (one) => calculateSlot(keyOf(one)),
   };
 }
-
-const defaults = {
-  timeoutMs: TIMEOUT_MS,
-  coalesce: true,
-  denyCache: false,
-  maxCounters: 100_000,
-  fallbackShare: 1,
-  hashTag: undefined,
-  hashTagBuckets: 256,
-};
 
 /** A counter as a server has it. */
 export interface Counter {

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { uniqueNamespace } from '../support/redis.js';
 import { type Books, isUnderWay, keepBooks, secondsToNormal } from './books.js';
 import type { Expected, Fault } from './faults.js';
-import { type Load, MOST_IN_FLIGHT, RecordingLog, startLoad, storeFor, TIMEOUT_MS } from './load.js';
+import { type Load, MOST_IN_FLIGHT, RecordingLog, startLoad, storeFor } from './load.js';
+import { TIMEOUT_MS } from './options.js';
 import type { Scene } from './scene.js';
 
 const CALM_MS = 400;

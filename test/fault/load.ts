@@ -7,8 +7,8 @@ import { createStore } from '../../src/store/create-store.js';
 import type { RedisOption } from '../../src/store/redis/redis-client.js';
 import type { Store, StoreLog } from '../../src/store/store.js';
 import { check } from '../support/check.js';
+import { STORE_OPTIONS } from './options.js';
 
-export const TIMEOUT_MS = 250;
 /** Who answers in the place of the store; `refusal` is the 503 of `'deny'`. */
 export const STAND_IN = { memory: 'fallback', allow: 'open', deny: 'refusal' } as const;
 const POLICIES = Object.keys(STAND_IN) as OnStoreError[];
@@ -69,22 +69,8 @@ export class RecordingLog implements StoreLog {
   }
 }
 
-/** The store as an application has it, its deny cache apart: that would answer denied visits without asking. */
 export function storeFor(redis: RedisOption, namespace: string, log: StoreLog): Promise<Store> {
-  return createStore(
-    {
-      redis,
-      namespace,
-      timeoutMs: TIMEOUT_MS,
-      coalesce: true,
-      denyCache: false,
-      maxCounters: 100_000,
-      fallbackShare: 1,
-      hashTag: undefined,
-      hashTagBuckets: 256,
-    },
-    log,
-  );
+  return createStore({ ...STORE_OPTIONS, redis, namespace }, log);
 }
 
 /** Callers of all three policies, who visit at a steady pace until they are told to stop. */

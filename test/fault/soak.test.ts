@@ -3,15 +3,8 @@ import { until } from '../support/cluster.js';
 import { uniqueNamespace } from '../support/redis.js';
 import { type Books, isUnderWay, keepBooks } from './books.js';
 import { calm, SLACK_MS } from './harness.js';
-import {
-  type Load,
-  type LoadEnd,
-  MOST_IN_FLIGHT,
-  RecordingLog,
-  startLoad,
-  storeFor,
-  TIMEOUT_MS,
-} from './load.js';
+import { type Load, type LoadEnd, MOST_IN_FLIGHT, RecordingLog, startLoad, storeFor } from './load.js';
+import { TIMEOUT_MS } from './options.js';
 import { LoneServer } from './scene.js';
 
 const SECONDS = Number(process.env['SOAK_SECONDS'] ?? 15);

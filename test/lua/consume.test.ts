@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { Redis } from 'ioredis';
 import { consumeLua } from '../../src/store/redis/lua.generated.js';
-import { keysOf, plainClient, sweep, uniqueNamespace } from '../support/redis.js';
+import { keysOf } from '../support/redis.js';
+import { redisSuite } from '../support/redis-suite.js';
 
 type Row = readonly [label: string, window: number, limit: number, cost: number, countDenied?: 0 | 1];
 
@@ -10,21 +10,9 @@ const LOOK = 0;
 const NO_LIMIT = -1;
 
 describe('lua/consume.lua', () => {
-  let client: Redis;
-  let namespace: string;
+  const suite = redisSuite();
 
-  beforeAll(() => {
-    client = plainClient();
-  });
-  afterAll(() => client.quit());
-  beforeEach(() => {
-    namespace = uniqueNamespace();
-  });
-  afterEach(async () => {
-    expect(await sweep(client, namespace)).toEqual([]);
-  });
-
-  const at = (label: string, window: number): string => `${namespace}:${label}:${window}:x`;
+  const at = (label: string, window: number): string => `${suite.namespace}:${label}:${window}:x`;
 
   /** One request: used and left of each check, -left - 1 where it denies. A look's checks deny nothing. */
   async function run(mode: 0 | 1, ...rows: Row[]): Promise<number[]> {
@@ -40,7 +28,7 @@ describe('lua/consume.lua', () => {
       ({ limit, cost, countDenied }, i) => `${i + 1},${limit},${cost}${countDenied ? '!' : ''};`,
     );
     const runs = checks.flatMap(({ window, limit, cost }) => [window, limit, cost, 1]);
-    const [, ...reply] = (await client.eval(
+    const [, ...reply] = (await suite.client.eval(
       consumeLua,
       keys.length,
       ...keys,
@@ -52,12 +40,12 @@ describe('lua/consume.lua', () => {
 
   /** Every key with what it holds and when it ends, to the millisecond. */
   async function dump(): Promise<unknown> {
-    const keys = (await keysOf(client, namespace)).sort();
+    const keys = (await keysOf(suite.client, suite.namespace)).sort();
     return Promise.all(
       keys.map(async (key) => [
         key,
-        await client.get(key),
-        await client.call('PEXPIRETIME', key).catch(() => 0),
+        await suite.client.get(key),
+        await suite.client.call('PEXPIRETIME', key).catch(() => 0),
       ]),
     );
   }
@@ -117,14 +105,14 @@ describe('lua/consume.lua', () => {
     ['a look', LOOK, 0],
   ] as const)('finds by %s', (_, mode, countDenied) => {
     it('a counter without an end at its limit, and gives it its window', async () => {
-      await client.set(at('old', 10_000), 999);
+      await suite.client.set(at('old', 10_000), 999);
       const [, left] = await run(mode, ['old', 10_000, 3, 1, countDenied]);
       expect(left).toBe(mode === CHARGE ? -10_001 : 10_000);
-      expect(await client.pttl(at('old', 10_000))).toBeGreaterThan(9_000);
+      expect(await suite.client.pttl(at('old', 10_000))).toBeGreaterThan(9_000);
     });
 
     it('a counter without an end below its limit, and goes on from what it holds', async () => {
-      await client.set(at('old', 10_000), 2);
+      await suite.client.set(at('old', 10_000), 2);
       expect(await run(mode, ['old', 10_000, 3, 1, countDenied])).toEqual([mode === CHARGE ? 3 : 2, 10_000]);
       expect((await run(CHARGE, ['old', 10_000, 3, mode === CHARGE ? 1 : 2, countDenied]))[1]).toBeLessThan(
         0,
@@ -132,7 +120,7 @@ describe('lua/consume.lua', () => {
     });
 
     it('a counter that would outlive its window, and cuts it', async () => {
-      await client.set(at('long', 10_000), 1, 'PX', 99_999_999);
+      await suite.client.set(at('long', 10_000), 1, 'PX', 99_999_999);
       const [, left] = await run(mode, ['long', 10_000, 3, 1, countDenied]);
       expect(left).toBe(10_000);
     });
@@ -144,12 +132,14 @@ describe('lua/consume.lua', () => {
       [0, undefined],
     ])('a counter of %i that ends in %p ms, and takes it for none', async (value, left) => {
       const key = at('less', 10_000);
-      if (left === undefined) await client.set(key, value);
-      else await client.set(key, value, 'PX', left);
+      if (left === undefined) await suite.client.set(key, value);
+      else await suite.client.set(key, value, 'PX', left);
       const first = await run(mode, ['less', 10_000, 5, 2, countDenied]);
       expect(first).toEqual(mode === CHARGE ? [2, 10_000] : [0, 0]);
       // whatever was found there ends from now on, by one call already
-      expect(await client.pttl(key)).toBeGreaterThan(mode === CHARGE || left === undefined ? 9_000 : 4_000);
+      expect(await suite.client.pttl(key)).toBeGreaterThan(
+        mode === CHARGE || left === undefined ? 9_000 : 4_000,
+      );
       for (const wanted of mode === CHARGE ? [4, 4] : [2, 4, 4]) {
         const [used] = await run(CHARGE, ['less', 10_000, 5, 2]);
         expect(used).toBe(wanted);
@@ -161,36 +151,36 @@ describe('lua/consume.lua', () => {
     'reads %j as no counter, at a look as at a charge',
     async (text) => {
       for (const mode of [CHARGE, LOOK] as const) {
-        await client.set(at('odd', 60_000), text);
+        await suite.client.set(at('odd', 60_000), text);
         const reply = await run(mode, ['fine', 60_000, 9, 1], ['odd', 60_000, 9, 1]);
         expect(String(reply[2])).toMatch(/^ERR /);
-        expect(await client.get(at('odd', 60_000))).toBe(text);
-        expect(await client.exists(at('fine', 60_000))).toBe(0);
-        await client.del(at('odd', 60_000));
+        expect(await suite.client.get(at('odd', 60_000))).toBe(text);
+        expect(await suite.client.exists(at('fine', 60_000))).toBe(0);
+        await suite.client.del(at('odd', 60_000));
       }
     },
   );
 
   it('answers a look at another type by Redis’ own error', async () => {
-    await client.lpush(at('list', 60_000), 'x');
+    await suite.client.lpush(at('list', 60_000), 'x');
     expect(String((await run(LOOK, ['fine', 60_000, 9, 1], ['list', 60_000, 9, 1]))[2])).toMatch(
       /^WRONGTYPE /,
     );
-    await client.del(at('list', 60_000));
+    await suite.client.del(at('list', 60_000));
   });
 
   it('mends a neighbour of a denied check too', async () => {
-    await client.set(at('old', 10_000), 2);
+    await suite.client.set(at('old', 10_000), 2);
     await run(CHARGE, ['old', 10_000, 5, 1], ['shut', 10_000, 0, 1]);
-    expect(await client.get(at('old', 10_000))).toBe('2');
-    expect(await client.pttl(at('old', 10_000))).toBeGreaterThan(9_000);
+    expect(await suite.client.get(at('old', 10_000))).toBe('2');
+    expect(await suite.client.pttl(at('old', 10_000))).toBeGreaterThan(9_000);
   });
 
   it.each([
-    ['a list', (key: string) => client.lpush(key, 'x')],
-    ['a text', (key: string) => client.set(key, 'abc')],
-    ['a fraction', (key: string) => client.set(key, '1.5')],
-    ['a number at its end', (key: string) => client.set(key, '9223372036854775807')],
+    ['a list', (key: string) => suite.client.lpush(key, 'x')],
+    ['a text', (key: string) => suite.client.set(key, 'abc')],
+    ['a fraction', (key: string) => suite.client.set(key, '1.5')],
+    ['a number at its end', (key: string) => suite.client.set(key, '9223372036854775807')],
   ])(
     'charges nothing of a request when a key of it holds %s, and answers Redis’ own error',
     async (_, spoil) => {
@@ -206,9 +196,9 @@ describe('lua/consume.lua', () => {
       const answers = reply.filter((_value, i) => i % 2 === 0).map(String);
       expect(answers).toHaveLength(4);
       for (const answer of answers) expect(answer).toMatch(/^(WRONGTYPE|ERR) /);
-      expect(await client.get(at('known', 60_000))).toBe('1');
-      expect(await client.exists(at('new', 60_000), at('later', 60_000))).toBe(0);
-      await client.del(at('bad', 60_000));
+      expect(await suite.client.get(at('known', 60_000))).toBe('1');
+      expect(await suite.client.exists(at('new', 60_000), at('later', 60_000))).toBe(0);
+      await suite.client.del(at('bad', 60_000));
     },
   );
 

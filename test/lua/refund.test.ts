@@ -1,31 +1,19 @@
 import { readFileSync } from 'node:fs';
-import type { Redis } from 'ioredis';
 import { consumeLua, refundLua } from '../../src/store/redis/lua.generated.js';
-import { keysOf, plainClient, sweep, uniqueNamespace } from '../support/redis.js';
+import { keysOf } from '../support/redis.js';
+import { redisSuite } from '../support/redis-suite.js';
 
 const WINDOW_MS = 60_000;
 
 describe('lua/refund.lua', () => {
-  let client: Redis;
-  let namespace: string;
+  const suite = redisSuite();
 
-  beforeAll(() => {
-    client = plainClient();
-  });
-  afterAll(() => client.quit());
-  beforeEach(() => {
-    namespace = uniqueNamespace();
-  });
-  afterEach(async () => {
-    expect(await sweep(client, namespace)).toEqual([]);
-  });
-
-  const at = (label: string, windowMs = WINDOW_MS): string => `${namespace}:${label}:${windowMs}:x`;
+  const at = (label: string, windowMs = WINDOW_MS): string => `${suite.namespace}:${label}:${windowMs}:x`;
 
   /** Charges a counter, and answers when its window ends, as the store learns it. At no cost it only looks. */
   async function charge(key: string, cost: number, windowMs = WINDOW_MS): Promise<number> {
     const args = [`@1,-1,${cost};|`, windowMs, -1, cost, 1];
-    const [, , , endsAtMs] = (await client.eval(consumeLua, 1, key, ...args)) as unknown[];
+    const [, , , endsAtMs] = (await suite.client.eval(consumeLua, 1, key, ...args)) as unknown[];
     return Number(endsAtMs);
   }
 
@@ -34,19 +22,19 @@ describe('lua/refund.lua', () => {
   async function refund(...rows: Row[]): Promise<number[]> {
     const keys = rows.map(([key]) => key);
     const args = rows.flatMap(([, endsAtMs, cost, windowMs = WINDOW_MS]) => [windowMs, endsAtMs, cost]);
-    const reply = (await client.eval(refundLua, keys.length, ...keys, ...args)) as unknown[];
+    const reply = (await suite.client.eval(refundLua, keys.length, ...keys, ...args)) as unknown[];
     return reply.map(Number);
   }
 
   /** The server's clock. */
   async function nowMs(): Promise<number> {
-    const [seconds, micros] = await client.time();
+    const [seconds, micros] = await suite.client.time();
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   }
 
   /** Whether the server can tell when a key ends; else it is worked out, give or take some milliseconds. */
   async function isExact(): Promise<boolean> {
-    return client.call('PEXPIRETIME', at('none')).then(
+    return suite.client.call('PEXPIRETIME', at('none')).then(
       () => true,
       () => false,
     );
@@ -56,7 +44,7 @@ describe('lua/refund.lua', () => {
   async function heldUntil(key: string, endsAtMs: number): Promise<string | null> {
     const off = Math.abs((await charge(key, 0)) - endsAtMs);
     expect(off).toBeLessThanOrEqual((await isExact()) ? 0 : 50);
-    return client.get(key);
+    return suite.client.get(key);
   }
 
   it('is what the package carries', () => {
@@ -75,7 +63,7 @@ describe('lua/refund.lua', () => {
 
   it('gives back in the middle of a window, and many times over, without moving its end', async () => {
     await charge(at('a'), 100);
-    await client.pexpire(at('a'), 30_000);
+    await suite.client.pexpire(at('a'), 30_000);
     const endsAtMs = await charge(at('a'), 0);
     for (let i = 1; i <= 20; i++) expect((await refund([at('a'), endsAtMs, 1]))[0]).toBe(100 - i);
     expect(await heldUntil(at('a'), endsAtMs)).toBe('80');
@@ -88,10 +76,10 @@ describe('lua/refund.lua', () => {
   ])('leaves no counter with nothing when it gives back %s', async (_, charged, cost) => {
     const endsAtMs = await charge(at('a'), charged);
     expect(await refund([at('a'), endsAtMs, cost])).toEqual([0, 0]);
-    expect(await client.exists(at('a'))).toBe(0);
+    expect(await suite.client.exists(at('a'))).toBe(0);
     // and the next visit opens a window of its own
     expect(await charge(at('a'), 1)).toBeGreaterThanOrEqual(endsAtMs);
-    expect(await client.get(at('a'))).toBe('1');
+    expect(await suite.client.get(at('a'))).toBe('1');
   });
 
   it.each([-60_000, -30_000, -1_000, -200, 200, 1_000, 30_000, 60_000])(
@@ -101,7 +89,7 @@ describe('lua/refund.lua', () => {
       const [used, left] = await refund([at('a'), endsAtMs + off, 3]);
       expect(used).toBe(5);
       expect(left).toBeGreaterThan(0);
-      expect(await client.get(at('a'))).toBe('5');
+      expect(await suite.client.get(at('a'))).toBe('5');
     },
   );
 
@@ -112,10 +100,10 @@ describe('lua/refund.lua', () => {
 
   it('leaves a window alone that was opened since', async () => {
     const endsAtMs = await charge(at('a'), 5);
-    await client.del(at('a'));
-    await client.set(at('a'), 5, 'PX', 40_000);
+    await suite.client.del(at('a'));
+    await suite.client.set(at('a'), 5, 'PX', 40_000);
     expect((await refund([at('a'), endsAtMs, 5]))[0]).toBe(5);
-    expect(await client.get(at('a'))).toBe('5');
+    expect(await suite.client.get(at('a'))).toBe('5');
   });
 
   it.each([1, 2, 3, 4, 5, 8])(
@@ -124,9 +112,9 @@ describe('lua/refund.lua', () => {
       // such windows are shorter than the clocks are sure of: rather nothing is given back than from the wrong one
       const key = at('tiny', windowMs);
       for (let i = 0; i < 10; i++) {
-        await client.del(key);
+        await suite.client.del(key);
         const endsAtMs = await charge(key, 7, windowMs);
-        while ((await client.exists(key)) === 1);
+        while ((await suite.client.exists(key)) === 1);
         await charge(key, 7, windowMs);
         // it may have ended meanwhile; where it has not, it holds all that was charged in it
         expect([0, 7]).toContain((await refund([key, endsAtMs, 3, windowMs]))[0]);
@@ -136,29 +124,29 @@ describe('lua/refund.lua', () => {
 
   it('makes no counter where there is none', async () => {
     const endsAtMs = await charge(at('a'), 1);
-    await client.del(at('a'));
+    await suite.client.del(at('a'));
     expect(await refund([at('a'), endsAtMs, 1], [at('never'), endsAtMs, 5])).toEqual([0, 0, 0, 0]);
-    expect(await keysOf(client, namespace)).toEqual([]);
+    expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
   });
 
   it.each([
-    ['a list', (key: string) => client.lpush(key, 'x')],
-    ['a set', (key: string) => client.sadd(key, 'x')],
-    ['a text', (key: string) => client.set(key, 'abc')],
-    ['an empty text', (key: string) => client.set(key, '')],
-    ['a fraction', (key: string) => client.set(key, '1.5')],
-    ['a number with a zero before it', (key: string) => client.set(key, '007')],
-    ['a number with a blank', (key: string) => client.set(key, ' 5')],
-    ['a number in another form', (key: string) => client.set(key, '1e3')],
-    ['less than nothing', (key: string) => client.set(key, '-5')],
-    ['nothing', (key: string) => client.set(key, '0')],
-    ['a number beyond all bounds', (key: string) => client.set(key, '99999999999999999999')],
+    ['a list', (key: string) => suite.client.lpush(key, 'x')],
+    ['a set', (key: string) => suite.client.sadd(key, 'x')],
+    ['a text', (key: string) => suite.client.set(key, 'abc')],
+    ['an empty text', (key: string) => suite.client.set(key, '')],
+    ['a fraction', (key: string) => suite.client.set(key, '1.5')],
+    ['a number with a zero before it', (key: string) => suite.client.set(key, '007')],
+    ['a number with a blank', (key: string) => suite.client.set(key, ' 5')],
+    ['a number in another form', (key: string) => suite.client.set(key, '1e3')],
+    ['less than nothing', (key: string) => suite.client.set(key, '-5')],
+    ['nothing', (key: string) => suite.client.set(key, '0')],
+    ['a number beyond all bounds', (key: string) => suite.client.set(key, '99999999999999999999')],
   ])('leaves a key alone that holds %s, and gives back to its neighbours', async (_, spoil) => {
     const endsAtMs = await charge(at('a'), 5);
     const otherEndsAtMs = await charge(at('b'), 5);
     await spoil(at('bad'));
-    await client.pexpire(at('bad'), WINDOW_MS);
-    const before = await client.dump(at('bad'));
+    await suite.client.pexpire(at('bad'), WINDOW_MS);
+    const before = await suite.client.dump(at('bad'));
     const badEndsAtMs = await charge(at('bad'), 0);
     const reply = await refund(
       [at('a'), endsAtMs, 2],
@@ -166,25 +154,25 @@ describe('lua/refund.lua', () => {
       [at('b'), otherEndsAtMs, 2],
     );
     expect([reply[0], reply[2], reply[3], reply[4]]).toEqual([3, 0, 0, 3]);
-    expect(await client.dump(at('bad'))).toEqual(before);
-    expect(await client.pttl(at('bad'))).toBeGreaterThan(WINDOW_MS - 10_000);
-    await client.del(at('bad'));
+    expect(await suite.client.dump(at('bad'))).toEqual(before);
+    expect(await suite.client.pttl(at('bad'))).toBeGreaterThan(WINDOW_MS - 10_000);
+    await suite.client.del(at('bad'));
   });
 
   it('gives nothing back to a counter without an end, and gives it none', async () => {
-    await client.set(at('old'), 5);
+    await suite.client.set(at('old'), 5);
     expect(await refund([at('old'), (await nowMs()) + 30_000, 2])).toEqual([5, 0]);
-    expect(await client.get(at('old'))).toBe('5');
-    expect(await client.pttl(at('old'))).toBe(-1);
-    await client.del(at('old'));
+    expect(await suite.client.get(at('old'))).toBe('5');
+    expect(await suite.client.pttl(at('old'))).toBe(-1);
+    await suite.client.del(at('old'));
   });
 
   it('does not take a counter without an end for one that ends now', async () => {
-    await client.set(at('old'), 1_000);
+    await suite.client.set(at('old'), 1_000);
     // "now" of several milliseconds, one of which the script is run in
     const since = await nowMs();
     await Promise.all(Array.from({ length: 40 }, (_, i) => refund([at('old'), since + i, 1])));
-    expect(await client.getdel(at('old'))).toBe('1000');
+    expect(await suite.client.getdel(at('old'))).toBe('1000');
   });
 
   it('gives back several times to a counter that stands there several times', async () => {
@@ -194,7 +182,7 @@ describe('lua/refund.lua', () => {
     expect([reply[0], reply[2], reply[3], reply[4]]).toEqual([5, 0, 0, 5]);
     expect(reply[1]).toBe(reply[5]);
     expect(reply[1]).toBeGreaterThan(0);
-    expect(await client.get(at('a'))).toBe('5');
+    expect(await suite.client.get(at('a'))).toBe('5');
   });
 
   it('gives back to one counter no more than there is, however often it stands there', async () => {
@@ -202,7 +190,7 @@ describe('lua/refund.lua', () => {
     expect(await refund(...Array.from({ length: 5 }, () => [at('a'), endsAtMs, 2] as const))).toEqual(
       Array.from({ length: 10 }, () => 0),
     );
-    expect(await client.exists(at('a'))).toBe(0);
+    expect(await suite.client.exists(at('a'))).toBe(0);
   });
 
   it('gives back to one window of a counter, and not to another, in one call', async () => {
@@ -214,8 +202,8 @@ describe('lua/refund.lua', () => {
   it('changes nothing at no cost', async () => {
     const endsAtMs = await charge(at('a'), 5);
     expect((await refund([at('a'), endsAtMs, 0], [at('none'), endsAtMs, 0]))[0]).toBe(5);
-    expect(await client.get(at('a'))).toBe('5');
-    expect(await client.exists(at('none'))).toBe(0);
+    expect(await suite.client.get(at('a'))).toBe('5');
+    expect(await suite.client.exists(at('none'))).toBe(0);
   });
 
   it('answers nothing for nothing', async () => {
@@ -226,7 +214,7 @@ describe('lua/refund.lua', () => {
     const most = Number.MAX_SAFE_INTEGER;
     const endsAtMs = await charge(at('a'), most);
     expect((await refund([at('a'), endsAtMs, 2]))[0]).toBe(most - 2);
-    expect(await client.get(at('a'))).toBe(String(most - 2));
+    expect(await suite.client.get(at('a'))).toBe(String(most - 2));
     expect((await refund([at('a'), endsAtMs, most - 3]))[0]).toBe(1);
   });
 
@@ -237,7 +225,7 @@ describe('lua/refund.lua', () => {
       const endsAtMs = await charge(key, 3, windowMs);
       expect((await refund([key, endsAtMs, 3, windowMs]))[0]).toBe(2);
       expect((await refund([key, endsAtMs, 2, windowMs]))[0]).toBe(0);
-      expect(await client.exists(key)).toBe(0);
+      expect(await suite.client.exists(key)).toBe(0);
     }
   });
 
@@ -258,7 +246,7 @@ describe('lua/refund.lua', () => {
           before = used;
         }
       }
-      expect(await client.exists(key)).toBe(0);
+      expect(await suite.client.exists(key)).toBe(0);
     }
     expect(given).toBeGreaterThan(0);
   });

@@ -146,14 +146,12 @@ export class RedisStore implements Store {
 
   private ask(checks: readonly Check[], charging: boolean, refundable: boolean): Promise<CheckResult[]> {
     const placed = this.placed(checks);
-    const [first] = checks;
-    const [{ key } = { key: '' }] = placed;
+    const [first] = placed;
     if (first === undefined) return Promise.resolve([]);
-    if (!this.breakerOf(key).admits()) return Promise.reject(this.refusal());
-    // what has one hash tag may travel together
-    const tag = this.options.placement?.tagOf(first) ?? '';
+    if (!this.breakerOf(first.key).admits()) return Promise.reject(this.refusal());
     const onEnds = refundable ? this.chargesOf(placed) : undefined;
-    return this.coalescer.ask(tag, { checks: placed, charging, onEnds });
+    // what has one hash tag may travel together
+    return this.coalescer.ask(tagIn(first.key), { checks: placed, charging, onEnds });
   }
 
   /** Notes which windows were charged, so that it can be given back. Of a denied request only what counts in any case. */
@@ -194,7 +192,7 @@ export class RedisStore implements Store {
     } catch (error) {
       if (isMoving(error) && batch.isDivisible) {
         if (this.movingUntilMs.size >= MOST_MOVING) this.movingUntilMs.clear();
-        this.movingUntilMs.set(tagIn(batch), performance.now() + MOVING_MS);
+        this.movingUntilMs.set(tagIn(batch.someKey), performance.now() + MOVING_MS);
         this.divide(batch);
         return;
       }
@@ -245,7 +243,7 @@ export class RedisStore implements Store {
   /** Whether a call of several keys has just failed for its slot's moving. To find that out anew takes its time. */
   private isMoving(batch: Batch): boolean {
     if (this.movingUntilMs.size === 0) return false;
-    return performance.now() < (this.movingUntilMs.get(tagIn(batch)) ?? 0);
+    return performance.now() < (this.movingUntilMs.get(tagIn(batch.someKey)) ?? 0);
   }
 
   /** While a slot moves, only calls of one key find their way. TRYAGAIN has run nothing. */
@@ -352,7 +350,7 @@ export class RedisStore implements Store {
   }
 }
 
-/** The hash tag that all keys of a call have; nothing of a caller's stands before it. */
-function tagIn({ someKey }: Batch): string {
-  return someKey.slice(0, someKey.indexOf('}'));
+/** A key up to its hash tag, of which nothing is a caller's; `''` where it has none. */
+function tagIn(key: string): string {
+  return key.slice(0, key.indexOf('}') + 1);
 }

@@ -1,0 +1,12 @@
+export const TIMEOUT_MS = 250;
+
+/** The store as an application has it, its deny cache apart: that would answer denied visits without asking. */
+export const STORE_OPTIONS = {
+  timeoutMs: TIMEOUT_MS,
+  coalesce: true,
+  denyCache: false,
+  maxCounters: 100_000,
+  fallbackShare: 1,
+  hashTag: undefined,
+  hashTagBuckets: 256,
+};
