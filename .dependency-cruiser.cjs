@@ -1,5 +1,5 @@
 /** Who may import whom: one way only. */
-const LAYER = '^src/(http|store|rules)/';
+const LAYER = '^src/(contexts|http|store|rules)/';
 
 module.exports = {
   forbidden: [

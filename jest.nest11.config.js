@@ -6,7 +6,7 @@ export default {
   displayName: 'nest-11',
   moduleNameMapper: {
     ...base.moduleNameMapper,
-    '^(@nestjs/(?:common|core|testing|platform-express|platform-fastify)|ioredis)(/.*)?$':
+    '^(@nestjs/(?:apollo|common|core|graphql|mercurius|microservices|platform-[a-z.]+|swagger|testing|websockets)|ioredis)(/.*)?$':
       '<rootDir>/compat/nest-11/node_modules/$1$2',
   },
 };

@@ -10,18 +10,36 @@ import {
   ServiceUnavailableException,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import type { Adapters } from './contexts/adapters.js';
+import type { ContextAdapter } from './contexts/context-adapter.js';
+import { isFieldOfResult } from './contexts/graphql-context.js';
+import { ContextVisit } from './contexts/visit.js';
+import type { CheckResult } from './core/check.js';
 import { isFreqLimitError, showError } from './core/errors.js';
 import { isPromise, type MaybePromise, then } from './core/maybe-promise.js';
 import { toVerdict, type Verdict } from './core/verdict.js';
-import { FreqLimitExceededException } from './freq-limit.exception.js';
-import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
+import { LoggedAddressAdvice } from './freq-limit.address-advice.js';
+import { AnswerHeaders } from './freq-limit.answer-headers.js';
+import { Denials } from './freq-limit.denials.js';
+import { markExceeded } from './freq-limit.exception.js';
+import { keep, take } from './contexts/invocations.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
-import { type Header, headersFor } from './http/headers.js';
-import { HttpVisit } from './http/http-visit.js';
+import type { Reporter } from './freq-limit.reporter.js';
+import { type Response, Settlement } from './freq-limit.settlement.js';
+import {
+  FREQ_LIMIT_ADAPTERS,
+  FREQ_LIMIT_PLANS,
+  FREQ_LIMIT_REPORTER,
+  FREQ_LIMIT_RESOLVED_OPTIONS,
+  FREQ_LIMIT_STORE,
+} from './freq-limit.tokens.js';
+import { PROBLEM_CONTENT_TYPE, refusalBody } from './http/error-body.js';
+import type { Header } from './http/headers.js';
+import { onFinish } from './http/on-finish.js';
 import type { Plan } from './rules/plan.js';
-import { evaluate, type MissingKey, resolve } from './rules/resolve.js';
-import type { Check } from './core/check.js';
+import { evaluate, type MissingKey, type PlannedCheck, resolve } from './rules/resolve.js';
+import { withShadows } from './rules/shadow.js';
 import type { Store } from './store/store.js';
 
 // The guard may be reached several times for one invocation of a handler: globally, on the class, on the method, by a
@@ -32,24 +50,48 @@ interface Decided {
   [DECIDED]?: boolean | Promise<boolean> | undefined;
 }
 
+/** One visit on its way through the guard. */
+interface Asked {
+  readonly context: ExecutionContext;
+  readonly adapter: ContextAdapter;
+  readonly plan: Plan;
+}
+
+/** What the store has answered to a visit's checks. */
+interface Answered {
+  readonly checks: readonly PlannedCheck[];
+  readonly results: readonly CheckResult[];
+}
+
+const PROBLEM: readonly Header[] = [['Content-Type', PROBLEM_CONTENT_TYPE]];
 const TRY_AGAIN: readonly Header[] = [['Retry-After', '1']];
 const MODULE = { place: 'FreqLimitModule' };
 
 /**
  * Stands before a handler: asks the store, once, for all the rules that apply, sets the headers, and lets the visit
- * pass or throws `FreqLimitExceededException`.
+ * pass or throws what its transport wants for a denial: `FreqLimitExceededException`, a `WsException`, an
+ * `RpcException`, or an error with `extensions` for GraphQL.
  */
 @Injectable()
 export class FreqLimitGuard implements CanActivate {
   private readonly logger = new Logger('FreqLimit');
-  private hasWarned = false;
+  private readonly advice = new LoggedAddressAdvice();
+  private readonly headers: AnswerHeaders;
+  private readonly denials: Denials;
+  private readonly settlement: Settlement;
 
   constructor(
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-    @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
-  ) {}
+    @Inject(FREQ_LIMIT_ADAPTERS) private readonly adapters: Adapters,
+    @Inject(FREQ_LIMIT_REPORTER) private readonly reporter: Reporter,
+    @Inject(HttpAdapterHost) http: HttpAdapterHost,
+  ) {
+    this.headers = new AnswerHeaders(http, options);
+    this.denials = new Denials(options);
+    this.settlement = new Settlement(store);
+  }
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const decided = context as Decided;
@@ -57,79 +99,150 @@ export class FreqLimitGuard implements CanActivate {
   }
 
   private decide(context: ExecutionContext): boolean | Promise<boolean> {
+    const adapter = this.adapters.of(context.getType<string>());
+    let asked: Asked;
+    let answered: MaybePromise<Answered | undefined>;
     try {
-      const plan = this.plans.of(context.getClass(), context.getHandler());
+      const plan = this.planOf(context);
       if (plan === undefined) return true;
-      const passes = this.unlessSkipped(plan, context);
-      if (!isPromise(passes)) return passes;
-      return Promise.resolve(passes).catch((error: unknown) => {
-        throw this.toException(error, context);
-      });
+      asked = { context, adapter, plan };
+      answered = this.unlessSkipped(asked);
     } catch (error) {
-      return Promise.reject(this.toException(error, context));
+      return this.fail(error, context, adapter);
     }
-  }
-
-  private unlessSkipped(plan: Plan, context: ExecutionContext): MaybePromise<boolean> {
-    const { skipIf } = this.options;
-    if (skipIf === undefined) return this.resolve(plan, context);
-    return then(
-      evaluate(MODULE, 'skipIf', skipIf, context),
-      (skip) => skip === true || this.resolve(plan, context),
+    if (!isPromise(answered)) return this.conclude(answered, asked);
+    return Promise.resolve(answered).then(
+      (known) => this.conclude(known, asked),
+      (error: unknown) => this.fail(error, context, adapter),
     );
   }
 
-  private resolve(plan: Plan, context: ExecutionContext): MaybePromise<boolean> {
-    const visit = HttpVisit.of(context, this.options.ipv6Subnet, this.warnOfNoAddress);
-    return then(resolve(plan, visit, context), (checks) => this.ask(checks, context));
+  private planOf(context: ExecutionContext): Plan | undefined {
+    const plan = this.plans.of(context.getClass(), context.getHandler());
+    return context.getType<string>() === 'graphql' && isFieldOfResult(context) ? plan?.own : plan;
   }
 
-  private ask(checks: Check[] | MissingKey, context: ExecutionContext): MaybePromise<boolean> {
-    if (!Array.isArray(checks)) throw missingKey(checks);
-    if (checks.length === 0) return true;
-    return then(this.store.consume(checks), (results) => this.answer(toVerdict(results), context));
+  private unlessSkipped(asked: Asked): MaybePromise<Answered | undefined> {
+    const { skipIf } = this.options;
+    if (skipIf === undefined) return this.resolve(asked);
+    return then(evaluate(MODULE, 'skipIf', skipIf, asked.context), (skip) =>
+      skip === true ? undefined : this.resolve(asked),
+    );
   }
 
-  private answer(verdict: Verdict, context: ExecutionContext): boolean {
-    this.setHeaders(headersFor(verdict, this.options.headers), context);
-    if (!verdict.allowed) throw new FreqLimitExceededException(verdict);
+  private resolve({ context, adapter, plan }: Asked): MaybePromise<Answered | undefined> {
+    const visit = new ContextVisit(adapter, context, this.options.ipv6Subnet, this.advice);
+    return then(resolve(plan, visit, context, this.reporter.shadowFailed), (checks) =>
+      this.ask(checks, plan),
+    );
+  }
+
+  private ask(checks: PlannedCheck[] | MissingKey, plan: Plan): MaybePromise<Answered | undefined> {
+    if (!Array.isArray(checks)) throw this.missingKey(checks);
+    if (checks.length === 0) return undefined;
+    return then(this.store.consume(checks, plan.settles), (results) => ({ checks, results }));
+  }
+
+  private conclude(answered: Answered | undefined, asked: Asked): boolean | Promise<boolean> {
+    if (answered === undefined) return true;
+    const { checks, results } = answered;
+    const { context, adapter, plan } = asked;
+    const verdict = toVerdict(plan.hasShadows ? withShadows(checks, results) : results);
+    this.headers.show(verdict, checks, context, adapter);
+    this.reporter.report(verdict, context);
+    if (plan.hasShadows) this.reporter.reportShadows(verdict, context);
+    if (!verdict.allowed) return this.deny(verdict, checks, asked);
+    if (plan.isKept) this.keep(verdict, answered, asked);
     return true;
   }
 
-  private setHeaders(headers: readonly Header[], context: ExecutionContext): void {
-    if (context.getType() !== 'http') return;
-    const adapter = this.http.httpAdapter;
-    const response: unknown = context.getArgByIndex(1);
-    if (adapter.isHeadersSent(response)) return;
-    for (const [name, value] of headers) adapter.setHeader(response, name, value);
+  private async deny(
+    verdict: Verdict,
+    checks: readonly PlannedCheck[],
+    { context, adapter }: Asked,
+  ): Promise<never> {
+    const exception = await this.denials.of(verdict, checks, context);
+    const error = await this.translated(exception, context, adapter);
+    if (error !== exception) markExceeded(error, verdict);
+    throw error;
   }
 
-  /** What keeps the guard from deciding is never a pass. What is not a denial is one line in the log. */
-  private toException(error: unknown, context: ExecutionContext): HttpException {
+  /** Lets those who come after it know what was decided, and gives back what should not have counted. */
+  private keep(verdict: Verdict, { checks, results }: Answered, { context, adapter, plan }: Asked): void {
+    if (!plan.settles) {
+      keep(context, { verdict, settle: undefined });
+      return;
+    }
+    const response = adapter.response?.(context) as Response | undefined;
+    keep(context, {
+      verdict,
+      settle: async (end) => {
+        const after = await this.settlement.settle({ checks, results, context, response }, end);
+        if (after !== undefined) this.headers.show(toVerdict(after), checks, context, adapter);
+      },
+    });
+    // where a guard behind this one refuses, nobody else comes to know it; only HTTP's status tells how that ended
+    onFinish(response, () => {
+      void take(context)?.settle?.({ succeeded: context.getType() === 'http', error: undefined });
+    });
+  }
+
+  /** What keeps the guard from deciding is never a pass. */
+  private async fail(error: unknown, context: ExecutionContext, adapter: ContextAdapter): Promise<never> {
+    throw await this.translated(this.toException(error, context, adapter), context, adapter);
+  }
+
+  /** What the visit's transport wants for an exception of ours; what the application has made is left as it is. */
+  private translated(
+    exception: Error,
+    context: ExecutionContext,
+    adapter: ContextAdapter,
+  ): MaybePromise<Error> {
+    if (!(exception instanceof HttpException)) return exception;
+    if (adapter.toError !== undefined) return adapter.toError(exception, context);
+    const isProblem = this.options.errorFormat === 'problem' && isProblemBody(exception.getResponse());
+    if (isProblem) this.headers.set(PROBLEM, adapter.response?.(context));
+    return exception;
+  }
+
+  /** What is not a denial is one line in the log. */
+  private toException(error: unknown, context: ExecutionContext, adapter: ContextAdapter): HttpException {
     if (error instanceof HttpException) return error;
     if (isFreqLimitError(error) && error.code === 'FREQ_LIMIT_STORE_FAILED') {
       // the store has told the log, and is tried again every second
-      if (this.options.headers !== 'none') this.setHeaders(TRY_AGAIN, context);
-      return new ServiceUnavailableException('The request limit cannot be checked at the moment', {
-        cause: error,
-      });
+      if (this.options.headers !== 'none') this.headers.set(TRY_AGAIN, adapter.response?.(context));
+      return this.refusal(
+        ServiceUnavailableException,
+        'The request limit cannot be checked at the moment',
+        error,
+      );
     }
     const stack = error instanceof Error ? error.stack : undefined;
     this.logger.error(isFreqLimitError(error) ? error.message : showError(error), stack);
     return new InternalServerErrorException('Internal Server Error', { cause: error });
   }
 
-  private readonly warnOfNoAddress = (): void => {
-    if (this.hasWarned) return;
-    this.hasWarned = true;
-    this.logger.warn(
-      'A request came without an address, as over a unix socket: all such callers share one counter. ' +
-        "Let Express's trust proxy or Fastify's trustProxy name the proxy in front.",
+  private missingKey({ missingKey: rule }: MissingKey): HttpException {
+    const wanted = rule.key.paths.map((path) => path.replace('.', ' ')).join(', ');
+    return this.refusal(
+      BadRequestException,
+      `The request lacks what its limit counts by${wanted && `: ${wanted}`}`,
     );
-  };
+  }
+
+  private refusal(
+    Exception: typeof BadRequestException | typeof ServiceUnavailableException,
+    message: string,
+    cause?: unknown,
+  ): HttpException {
+    const status = new Exception().getStatus();
+    const exception = new Exception(refusalBody(status, message, this.options.errorFormat), { cause });
+    exception.message = message;
+    return exception;
+  }
 }
 
-function missingKey({ missingKey: rule }: MissingKey): BadRequestException {
-  const wanted = rule.key.paths.map((path) => path.replace('.', ' ')).join(', ');
-  return new BadRequestException(`The request lacks what its limit counts by${wanted && `: ${wanted}`}`);
+/** A body of our making; the application's own exceptions have whatever body they like. */
+function isProblemBody(body: unknown): boolean {
+  return 'type' in (Object(body) as object);
 }

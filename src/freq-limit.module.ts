@@ -3,12 +3,15 @@ import {
   Inject,
   Logger,
   Module,
+  type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
-import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
+import { DiscoveryModule, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { Adapters } from './contexts/adapters.js';
 import { FreqLimitError, show } from './core/errors.js';
 import { BOOLEAN, Properties } from './core/forms.js';
+import { prepareHandlers } from './freq-limit.handlers.js';
 import { FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
 import {
   type ASYNC_OPTIONS_TYPE,
@@ -17,10 +20,13 @@ import {
 } from './freq-limit.module-definition.js';
 import { invalidOptions, type ResolvedOptions, resolveOptions } from './freq-limit.options.js';
 import { FreqLimitPlans } from './freq-limit.plans.js';
+import { Reporter } from './freq-limit.reporter.js';
 import { FreqLimitService } from './freq-limit.service.js';
 import {
+  FREQ_LIMIT_ADAPTERS,
   FREQ_LIMIT_OPTIONS,
   FREQ_LIMIT_PLANS,
+  FREQ_LIMIT_REPORTER,
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
 } from './freq-limit.tokens.js';
@@ -49,6 +55,17 @@ const ASYNC_PROPERTIES = [
       inject: [FREQ_LIMIT_RESOLVED_OPTIONS],
     },
     { provide: FREQ_LIMIT_PLANS, useClass: FreqLimitPlans },
+    {
+      provide: FREQ_LIMIT_ADAPTERS,
+      useFactory: (http: HttpAdapterHost, options: ResolvedOptions) =>
+        new Adapters(http, options.contextAdapters),
+      inject: [HttpAdapterHost, FREQ_LIMIT_RESOLVED_OPTIONS],
+    },
+    {
+      provide: FREQ_LIMIT_REPORTER,
+      useFactory: (options: ResolvedOptions) => new Reporter(options),
+      inject: [FREQ_LIMIT_RESOLVED_OPTIONS],
+    },
     FreqLimitService,
     FreqLimitHealthIndicator,
   ],
@@ -56,17 +73,25 @@ const ASYNC_PROPERTIES = [
     FREQ_LIMIT_RESOLVED_OPTIONS,
     FREQ_LIMIT_STORE,
     FREQ_LIMIT_PLANS,
+    FREQ_LIMIT_ADAPTERS,
+    FREQ_LIMIT_REPORTER,
     FreqLimitService,
     FreqLimitHealthIndicator,
   ],
 })
-export class FreqLimitModule extends ConfigurableModuleClass implements OnModuleInit, OnApplicationShutdown {
+export class FreqLimitModule
+  extends ConfigurableModuleClass
+  implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown
+{
   constructor(
+    @Inject(FREQ_LIMIT_ADAPTERS) private readonly adapters: Adapters,
+    @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) options: ResolvedOptions,
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {
     super();
+    prepareHandlers(plans, options);
   }
 
   /** Configures the module with options at hand. Without any, counters live in this process. */
@@ -91,6 +116,11 @@ export class FreqLimitModule extends ConfigurableModuleClass implements OnModule
     this.refuseSecondRegistration();
     this.plans.compile();
     await this.store.open();
+  }
+
+  /** Gateways are open by now. */
+  onApplicationBootstrap(): void {
+    this.adapters.watchHandshakes();
   }
 
   /** After the last request is answered. */

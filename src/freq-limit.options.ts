@@ -1,12 +1,21 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { ContextAdapter } from './contexts/context-adapter.js';
 import type { OnStoreError } from './core/check.js';
 import { FreqLimitError } from './core/errors.js';
 import { aFunction, BOOLEAN, type Form, matching, oneOf, Properties, wholeNumber } from './core/forms.js';
+import type { MaybePromise } from './core/maybe-promise.js';
+import type { Verdict } from './core/verdict.js';
+import type { FreqLimitHook } from './freq-limit.reporter.js';
+import type { ErrorFormat } from './http/error-body.js';
 import type { HeadersOption } from './http/headers.js';
 import { compileKey } from './rules/key.js';
-import { ON_MISSING_KEY, ON_STORE_ERROR, type RuleDefaults } from './rules/planned-rule.js';
-import type { FreqLimitRule, KeySpec, OfContext, OnMissingKey } from './rules/rule.js';
+import { MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, type RuleDefaults } from './rules/planned-rule.js';
+import type { DenialMessage, FreqLimitRule, KeySpec, OfContext, OnMissingKey } from './rules/rule.js';
 import type { HashTag } from './store/redis/placement.js';
 import { checkRedisOption, isClustered, type RedisOption } from './store/redis/redis-client.js';
+
+/** Makes what is thrown for a denied visit: an exception, whatever the visit's transport understands. */
+export type ExceptionFactory = (verdict: Verdict, context: ExecutionContext) => MaybePromise<Error>;
 
 /** What `FreqLimitModule.forRoot` takes, and what a `forRootAsync` factory answers. Every option may be left out. */
 export interface FreqLimitOptions {
@@ -49,10 +58,36 @@ export interface FreqLimitOptions {
    */
   readonly skipIf?: OfContext<boolean | undefined> | undefined;
   /**
-   * Which headers answers carry: `'draft'`, `'draft-11'`, `'legacy'`, `'both'` or `'none'`.
+   * Which headers answers carry: `'draft'`, `'draft-11'`, `'legacy'`, `'both'`, `'retry-after'` or `'none'`.
    * @default 'draft'
    */
   readonly headers?: HeadersOption | undefined;
+  /**
+   * How the body of a refusal looks: as Nest's own exceptions, or `'problem'` for problem details (RFC 9457).
+   * @default 'nest'
+   */
+  readonly errorFormat?: ErrorFormat | undefined;
+  /**
+   * What a denied caller is told: a text, or a function of the verdict and the context, for instance in his language.
+   * One that fails is a line in the log, and the default text.
+   * @default 'Too many requests, try again in 8 s'
+   */
+  readonly message?: DenialMessage | undefined;
+  /**
+   * Makes what is thrown for a denial, on every transport; `status` and `message` are then its own affair.
+   * @default `FreqLimitExceededException`, or what the transport wants instead
+   */
+  readonly exceptionFactory?: ExceptionFactory | undefined;
+  /** Is told of each verdict of the guard and of `FreqLimitService.consume`. Nobody waits for it. */
+  readonly onVerdict?: FreqLimitHook | undefined;
+  /** Is told of each verdict that denies. Nobody waits for it. */
+  readonly onDenied?: FreqLimitHook | undefined;
+  /**
+   * How kinds of contexts are read and answered that are not known here, or not as wanted, by what `context.getType()`
+   * says: `{ ws: { address: (context) => … } }`.
+   * @default `http`, `graphql`, `ws` and `rpc`
+   */
+  readonly contextAdapters?: Readonly<Record<string, ContextAdapter>> | undefined;
   /**
    * Bits of an IPv6 address that make a client, 32 to 128. One host can choose any address of its /64.
    * @default 64
@@ -113,6 +148,12 @@ export interface ResolvedOptions extends RuleDefaults {
   readonly rules: readonly FreqLimitRule[];
   readonly skipIf: OfContext<unknown> | undefined;
   readonly headers: HeadersOption;
+  readonly errorFormat: ErrorFormat;
+  readonly message: DenialMessage | undefined;
+  readonly exceptionFactory: ExceptionFactory | undefined;
+  readonly onVerdict: FreqLimitHook | undefined;
+  readonly onDenied: FreqLimitHook | undefined;
+  readonly contextAdapters: Readonly<Record<string, ContextAdapter>>;
   readonly ipv6Subnet: number;
   readonly maxCounters: number;
   readonly timeoutMs: number;
@@ -132,6 +173,12 @@ const OPTIONS: readonly (keyof FreqLimitOptions)[] = [
   'countDenied',
   'skipIf',
   'headers',
+  'errorFormat',
+  'message',
+  'exceptionFactory',
+  'onVerdict',
+  'onDenied',
+  'contextAdapters',
   'ipv6Subnet',
   'maxCounters',
   'timeoutMs',
@@ -159,18 +206,29 @@ const HINTS = {
   passOnStoreError: 'onStoreError',
   insuranceLimiter: 'onStoreError',
   setHeaders: 'headers',
+  errorMessage: 'message',
   global: 'global beside useFactory, not among its answer',
   globalGuard: 'globalGuard beside useFactory, not among its answer',
 };
 
 const NAMESPACE = matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-z 0-9 . _ : -');
-const HEADERS = oneOf('draft', 'draft-11', 'legacy', 'both', 'none');
+const HEADERS = oneOf('draft', 'draft-11', 'legacy', 'both', 'retry-after', 'none');
+const ERROR_FORMAT = oneOf('nest', 'problem');
+const HOOK = aFunction<FreqLimitHook>();
 const SKIP_IF = aFunction<OfContext<unknown>>();
 const HASH_TAG = aFunction<HashTag>();
 const SHARE: Form<number> = {
   fits: (value): value is number => typeof value === 'number' && value > 0 && value <= 1,
   words: 'a number above 0 and at most 1',
 };
+const A_FUNCTION = aFunction();
+const ADAPTER: readonly (keyof ContextAdapter)[] = [
+  'request',
+  'address',
+  'response',
+  'toError',
+  'hasClients',
+];
 const DEFAULT_KEY = '{ip}';
 
 /**
@@ -201,6 +259,16 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     countDenied: read.optional('countDenied', given['countDenied'], BOOLEAN) ?? false,
     skipIf: read.optional('skipIf', given['skipIf'], SKIP_IF),
     headers: read.optional('headers', given['headers'], HEADERS) ?? 'draft',
+    errorFormat: read.optional('errorFormat', given['errorFormat'], ERROR_FORMAT) ?? 'nest',
+    message: read.optional('message', given['message'], MESSAGE),
+    exceptionFactory: read.optional(
+      'exceptionFactory',
+      given['exceptionFactory'],
+      aFunction<ExceptionFactory>(),
+    ),
+    onVerdict: read.optional('onVerdict', given['onVerdict'], HOOK),
+    onDenied: read.optional('onDenied', given['onDenied'], HOOK),
+    contextAdapters: adaptersOf(given['contextAdapters'], read),
     ipv6Subnet: read.optional('ipv6Subnet', given['ipv6Subnet'], wholeNumber(32, 128)) ?? 64,
     maxCounters: read.optional('maxCounters', given['maxCounters'], wholeNumber(1, 10_000_000)) ?? 100_000,
     timeoutMs: read.optional('timeoutMs', given['timeoutMs'], wholeNumber(1, 60_000)) ?? 250,
@@ -211,6 +279,20 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     coalesce: read.optional('coalesce', given['coalesce'], BOOLEAN) ?? true,
     denyCache: read.optional('denyCache', given['denyCache'], BOOLEAN) ?? true,
   });
+}
+
+/** A function each, by kind of context; what is none of an adapter's functions nobody would call. */
+function adaptersOf(given: unknown, read: Properties): Readonly<Record<string, ContextAdapter>> {
+  if (given === undefined) return {};
+  const adapters = read.record('contextAdapters', given);
+  for (const [type, adapter] of Object.entries(adapters)) {
+    const place = `FreqLimitModule: contextAdapters.${type}`;
+    const of = new Properties(place, invalidOptions);
+    const { hasClients, ...functions } = of.object(adapter, ADAPTER);
+    of.optional('hasClients', hasClients, BOOLEAN);
+    for (const [name, value] of Object.entries(functions)) of.optional(name, value, A_FUNCTION);
+  }
+  return adapters as Readonly<Record<string, ContextAdapter>>;
 }
 
 export function invalidOptions(message: string, cause?: unknown): FreqLimitError {

@@ -11,6 +11,7 @@ import {
   decoratedHandlers,
   handlerLevel,
   methodNames,
+  wantsVerdict,
 } from './rules/metadata.js';
 import { type Level, type Plan, planOf } from './rules/plan.js';
 import { invalidRule, type Owner, type PlannedRule } from './rules/planned-rule.js';
@@ -24,6 +25,13 @@ interface ClassPlans {
   readonly identity: string;
   readonly byName: Map<string, Plan | undefined>;
   readonly byFunction: WeakMap<Handler, Plan | typeof NO_PLAN>;
+}
+
+/** A handler's function and its plan. */
+export interface HandlerPlan {
+  readonly classRef: ClassRef;
+  readonly method: Handler;
+  readonly plan: Plan;
 }
 
 const NO_PLAN = Symbol('no plan');
@@ -81,6 +89,31 @@ export class FreqLimitPlans {
     this.warnOfBareMilliseconds();
   }
 
+  /**
+   * The handlers that have a plan, as far as they can be told before anything is instantiated. Wrong declarations are
+   * passed over: `compile` tells of them.
+   */
+  handlers(): HandlerPlan[] {
+    return this.discoverClasses().flatMap(({ classRef, moduleName }) => {
+      const plans = this.register(classRef, moduleName);
+      return methodNames(classRef).flatMap((name) => {
+        const method = methodOf(classRef.prototype, name);
+        if (method === undefined || Reflect.getMetadataKeys(method).length === 0) return [];
+        const plan = this.planIfRight(plans, name);
+        return plan === undefined ? [] : [{ classRef, method, plan }];
+      });
+    });
+  }
+
+  private planIfRight(plans: ClassPlans, handler: string): Plan | undefined {
+    try {
+      return this.planMethod(plans, handler);
+    } catch (error) {
+      if (error instanceof FreqLimitError) return undefined;
+      throw error;
+    }
+  }
+
   /** The plan of a handler; `undefined` where no rule applies to it. */
   of(classRef: ClassRef, handler: Handler): Plan | undefined {
     const plans = this.classes.get(classRef) ?? this.register(classRef, '');
@@ -112,7 +145,8 @@ export class FreqLimitPlans {
     const { classRef, identity, byName, byFunction } = plans;
     if (byName.has(handler)) return byName.get(handler);
     const levels = [this.appLevel, ...classLevels(classRef), handlerLevel(classRef, handler)];
-    const plan = this.plan(levels, { className: classRef.name, classIdentity: identity, handler });
+    const owner = { className: classRef.name, classIdentity: identity, handler };
+    const plan = this.plan(levels, owner, wantsVerdict(classRef, handler));
     byName.set(handler, plan);
     const method = methodOf(classRef.prototype, handler);
     if (method !== undefined) byFunction.set(method, plan ?? NO_PLAN);
@@ -160,8 +194,8 @@ export class FreqLimitPlans {
     );
   }
 
-  private plan(levels: readonly Level[], owner: Owner): Plan | undefined {
-    const plan = planOf(levels, owner, this.options);
+  private plan(levels: readonly Level[], owner: Owner, isVerdictWanted = false): Plan | undefined {
+    const plan = planOf(levels, owner, this.options, isVerdictWanted);
     for (const rule of plan?.rules ?? []) this.refuseOtherKeys(rule);
     return plan;
   }

@@ -4,10 +4,16 @@ import { FreqLimitTypeError, show } from './core/errors.js';
 import { BOOLEAN, COUNT, type Form, matching, Properties } from './core/forms.js';
 import { keyHead, ruleId } from './core/store-key.js';
 import { toVerdict, UNLIMITED, type Verdict } from './core/verdict.js';
-import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
+import {
+  FREQ_LIMIT_PLANS,
+  FREQ_LIMIT_REPORTER,
+  FREQ_LIMIT_RESOLVED_OPTIONS,
+  FREQ_LIMIT_STORE,
+} from './freq-limit.tokens.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
-import { canonicalAddress } from './http/client-address.js';
+import type { Reporter } from './freq-limit.reporter.js';
+import { canonicalAddress } from './contexts/client-address.js';
 import { toWindowMs } from './rules/duration.js';
 import { textOfAll } from './rules/key.js';
 import { ON_STORE_ERROR, type PlannedRule } from './rules/planned-rule.js';
@@ -92,6 +98,7 @@ export class FreqLimitService {
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+    @Inject(FREQ_LIMIT_REPORTER) private readonly reporter: Reporter,
   ) {}
 
   /**
@@ -102,7 +109,10 @@ export class FreqLimitService {
    */
   async consume(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict> {
     const resolved = this.resolve(checks, 'consume', false);
-    return resolved.length === 0 ? UNLIMITED : toVerdict(await this.store.consume(resolved));
+    if (resolved.length === 0) return UNLIMITED;
+    const verdict = toVerdict(await this.store.consume(resolved));
+    this.reporter.report(verdict, undefined);
+    return verdict;
   }
 
   /**

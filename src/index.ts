@@ -1,11 +1,17 @@
 export { FreqLimit } from './decorators/freq-limit.decorator.js';
 export { SkipFreqLimit } from './decorators/skip-freq-limit.decorator.js';
-export { FreqLimitExceededException, isFreqLimitExceeded } from './freq-limit.exception.js';
+export { FreqLimitVerdict } from './decorators/freq-limit-verdict.decorator.js';
+export {
+  type ExceededError,
+  FreqLimitExceededException,
+  isFreqLimitExceeded,
+} from './freq-limit.exception.js';
 export { FreqLimitGuard } from './freq-limit.guard.js';
 export { type FreqLimitHealth, FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
 export { FreqLimitModule } from './freq-limit.module.js';
 export type { FreqLimitModuleExtras, FreqLimitOptionsFactory } from './freq-limit.module-definition.js';
-export type { FreqLimitOptions } from './freq-limit.options.js';
+export type { ExceptionFactory, FreqLimitOptions } from './freq-limit.options.js';
+export type { FreqLimitEvent, FreqLimitHook } from './freq-limit.reporter.js';
 export {
   type CounterCheck,
   type FreqLimitCheck,
@@ -18,16 +24,23 @@ export {
   FreqLimitTypeError,
   isFreqLimitError,
 } from './core/errors.js';
+export type { ContextAdapter } from './contexts/context-adapter.js';
+export type { MaybePromise } from './core/maybe-promise.js';
+export type { VisitRequest } from './core/visit.js';
+export type { Denial, ErrorFormat } from './http/error-body.js';
 export type { CheckResult, OnStoreError, Source } from './core/check.js';
 export type { Verdict, VerdictSource } from './core/verdict.js';
 export type { HeadersOption } from './http/headers.js';
 export type {
+  CountWhen,
+  DenialMessage,
   FreqLimitRule,
   KeyPart,
   KeySpec,
   KeyValue,
   OfContext,
   OnMissingKey,
+  Outcome,
   Scope,
   Window,
 } from './rules/rule.js';

@@ -65,6 +65,8 @@ export interface CheckResult {
   readonly retryAfterMs: number;
   /** Who answered. */
   readonly source: Source;
+  /** Of a shadow rule, which reports and never denies; else absent. `used` goes on counting beyond its limit. */
+  readonly shadow?: true;
 }
 
 /** Builds the answer from what a store knows of a counter. */
@@ -87,6 +89,24 @@ export function toResult(
     resetAfterMs,
     retryAfterMs: allowed ? 0 : retryAfter(used, resetAfterMs, windowMs),
     source,
+  };
+}
+
+/**
+ * The answer of a shadow rule. The store was asked without a limit, so that it denied nobody; here stands what the limit
+ * would have said.
+ * @param isCharged whether the visit is among what is used
+ */
+export function toShadowResult(result: CheckResult, limit: number, isCharged: boolean): CheckResult {
+  const { used, resetAfterMs, windowMs, cost } = result;
+  const allowed = (isCharged ? used : used + cost) <= limit;
+  return {
+    ...result,
+    allowed,
+    limit,
+    remaining: Math.max(0, limit - used),
+    retryAfterMs: allowed ? 0 : retryAfter(used, resetAfterMs, windowMs),
+    shadow: true,
   };
 }
 

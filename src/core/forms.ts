@@ -86,6 +86,14 @@ export class Properties {
     return value as Readonly<Record<string, unknown>>;
   }
 
+  /** Refuses what is no object whose properties the user may name as he likes. */
+  record(property: string, value: unknown): Readonly<Record<string, unknown>> {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return value as Readonly<Record<string, unknown>>;
+    }
+    throw this.invalid(property, `${show(value)} is not an object`);
+  }
+
   /** Runs a parser; its complaint becomes this place's error. */
   parsed<T>(property: string, parse: () => T): T {
     try {

@@ -8,13 +8,13 @@ export type VerdictSource = Source | 'none';
 
 /** The answer for a whole request. */
 export interface Verdict {
-  /** Whether every check lets the visit pass. */
+  /** Whether every check lets the visit pass, shadow rules apart. */
   readonly allowed: boolean;
   /** An answer for each check, in the order of the checks. */
   readonly results: readonly CheckResult[];
   /**
    * The result that speaks for the request where there is room for one: of the denying ones the longest wait,
-   * else the least remaining. `undefined` only when there are no results.
+   * else the least remaining. `undefined` only when there are no results but those of shadow rules.
    */
   readonly tightest: CheckResult | undefined;
   /** Who answered. */
@@ -34,13 +34,15 @@ export function toVerdict(results: readonly CheckResult[]): Verdict {
   let tightest: CheckResult | undefined;
   let source: Source = 'store';
   for (const result of results) {
+    if (result.shadow === true) continue;
     if (tightest === undefined || isTighter(result, tightest)) tightest = result;
     if (result.source !== 'store' && source !== 'open') ({ source } = result);
   }
   return { allowed: tightest?.allowed ?? true, results, tightest, source };
 }
 
-function isTighter(a: CheckResult, b: CheckResult): boolean {
+/** Whether one result speaks for a request rather than another. */
+export function isTighter(a: CheckResult, b: CheckResult): boolean {
   if (a.source === 'open' || b.source === 'open') return a.source !== 'open';
   if (a.allowed !== b.allowed) return b.allowed;
   if (!a.allowed) return a.retryAfterMs > b.retryAfterMs;

@@ -1,7 +1,23 @@
-/** What the rules may know of the request behind a visit. */
+/** What keys read of the request behind a visit, as far as its kind of context has it. */
+export interface VisitRequest {
+  /** The client's address, a forwarded one only where a trusted proxy says it. */
+  readonly ip?: unknown;
+  /** Whom the application's own guard has recognised. Never what the caller says of himself. */
+  readonly user?: unknown;
+  /** What the caller sent: an HTTP body, a message's payload, a resolver's arguments. */
+  readonly body?: unknown;
+  readonly params?: unknown;
+  readonly query?: unknown;
+  /** Header names are in lower case. */
+  readonly headers?: unknown;
+}
+
+/** What the rules may know of a visit. */
 export interface Visit {
-  /** The request: where `user`, `body`, `params`, `query` and `headers` are read. `undefined` where there is none. */
-  readonly request: Readonly<Record<string, unknown>> | undefined;
+  /** `undefined` where nothing is known of the caller. */
+  readonly request: VisitRequest | undefined;
   /** The client's address in its one canonical spelling; `undefined` where there is none. */
   readonly address: string | undefined;
+  /** Whether a client is behind it, with an address or without; else nobody is told apart by address. */
+  readonly hasClient: boolean;
 }

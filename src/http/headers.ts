@@ -7,11 +7,12 @@ import type { Verdict } from '../core/verdict.js';
  * - `'draft'`: the newest draft known, today `'draft-11'`;
  * - `'legacy'`: `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds) of the tightest rule;
  * - `'both'`: the newest draft and legacy;
+ * - `'retry-after'`: only `Retry-After`: limits and what remains are nobody's business;
  * - `'none'`: none, `Retry-After` included.
  *
  * All but `'none'` send `Retry-After` (RFC 9110, 10.2.3) with a denial.
  */
-export type HeadersOption = 'draft' | 'draft-11' | 'legacy' | 'both' | 'none';
+export type HeadersOption = 'draft' | 'draft-11' | 'legacy' | 'both' | 'retry-after' | 'none';
 
 export type Header = readonly [name: string, value: string];
 
@@ -22,16 +23,35 @@ const FORMATS: Record<HeadersOption, readonly Format[]> = {
   'draft-11': [draft11],
   legacy: [legacy],
   both: [draft11, legacy],
+  'retry-after': [],
   none: [],
 };
 
-/** The headers of a verdict. Rules without a limit have none, and none has what the store itself has not answered. */
-export function headersFor(verdict: Verdict, option: HeadersOption): Header[] {
+/**
+ * The headers of a verdict. Rules without a limit have none, and none has what the store itself has not answered.
+ * @param shown the part of the verdict whose numbers are told
+ */
+export function headersFor(verdict: Verdict, option: HeadersOption, shown = verdict): Header[] {
   const headers: Header[] = [];
-  for (const format of FORMATS[option]) headers.push(...format(verdict));
+  for (const format of FORMATS[option]) headers.push(...format(shown));
   if (option !== 'none' && !verdict.allowed)
     headers.push(['Retry-After', String(retryAfterSeconds(verdict))]);
   return headers;
+}
+
+/** The names of the headers that a denial carries. */
+export function headerNames(option: HeadersOption): readonly string[] {
+  const drafted = ['RateLimit-Policy', 'RateLimit'];
+  const inherited = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+  const names: Record<HeadersOption, readonly string[]> = {
+    draft: drafted,
+    'draft-11': drafted,
+    legacy: inherited,
+    both: [...drafted, ...inherited],
+    'retry-after': [],
+    none: [],
+  };
+  return option === 'none' ? [] : [...names[option], 'Retry-After'];
 }
 
 /** Whole seconds until the denied request would pass: the longest wait of the denying rules, at least 1. */

@@ -7,6 +7,7 @@ import type { FreqLimitRule } from './rule.js';
 const RULES = 'nestjs-freq-limit:rules';
 const SKIP = 'nestjs-freq-limit:skip';
 const HANDLERS = 'nestjs-freq-limit:handlers';
+const VERDICT = 'nestjs-freq-limit:verdict';
 
 // What a decorator on a handler says is kept on the class's prototype under the handler's name, not on the function:
 // another decorator may put a function of its own in its place, and the limit must not be lost with the first one.
@@ -43,6 +44,16 @@ export function declareRule(
 /** Notes names to skip; none means all. */
 export function declareSkip(names: readonly string[], target: Target, handler: string | undefined): void {
   add(SKIP, { order: 0, value: names }, target, handler);
+}
+
+/** Notes that a handler asks for its verdict. */
+export function declareVerdict(target: Target, handler: string): void {
+  define(VERDICT, true, target, handler);
+}
+
+/** Whether a handler, or the one that it overrides, asks for its verdict. */
+export function wantsVerdict(classRef: ClassRef, handler: string): boolean {
+  return Reflect.hasMetadata(VERDICT, classRef.prototype as object, handler);
 }
 
 function add(key: string, item: Declared<unknown>, target: Target, handler: string | undefined): void {

@@ -27,15 +27,29 @@ export interface Plan {
   readonly rules: readonly PlannedRule[];
   /** Whether no rule has a function: nothing of the plan waits or fails by the application's code. */
   readonly isPlain: boolean;
+  /** Whether some rule counts by how a visit ends. */
+  readonly settles: boolean;
+  /** Whether what was decided is wanted after the guard, to settle it or to show it to the handler. */
+  readonly isKept: boolean;
+  /** Whether some rule only reports. */
+  readonly hasShadows: boolean;
+  /** The part that is written on the handler itself; `undefined` where nothing is. */
+  readonly own: Plan | undefined;
 }
 
 /**
  * Merges what the levels say, from the farthest to the nearest, and compiles it.
  * Rules add up; of one name the nearest stands, in the place of the one it replaces.
+ * @param wantsVerdict whether the handler asks for its verdict
  * @returns `undefined` where no rule is left
  * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE`
  */
-export function planOf(levels: readonly Level[], owner: Owner, defaults: RuleDefaults): Plan | undefined {
+export function planOf(
+  levels: readonly Level[],
+  owner: Owner,
+  defaults: RuleDefaults,
+  wantsVerdict = false,
+): Plan | undefined {
   let declared: DeclaredRule[] = [];
   for (const level of levels) {
     declared = skipped(merged(declared, level.rules), level.skip);
@@ -43,7 +57,25 @@ export function planOf(levels: readonly Level[], owner: Owner, defaults: RuleDef
   if (declared.length === 0) return undefined;
   const rules = declared.map((rule) => planRule(rule, owner, defaults));
   refuseSharedCounters(rules);
-  return { rules: withDistinctNames(rules), isPlain: rules.every((rule) => rule.isPlain) };
+  const named = withDistinctNames(rules);
+  const plan = toPlan(named, wantsVerdict);
+  const own = named.filter(({ level }) => level === 'handler');
+  return {
+    ...plan,
+    own: own.length === named.length ? plan : own.length === 0 ? undefined : toPlan(own, wantsVerdict),
+  };
+}
+
+function toPlan(rules: readonly PlannedRule[], wantsVerdict: boolean): Plan {
+  const settles = rules.some(({ counts }) => counts !== undefined);
+  return {
+    rules,
+    isPlain: rules.every((rule) => rule.isPlain),
+    settles,
+    isKept: settles || wantsVerdict,
+    hasShadows: rules.some(({ shadow }) => shadow),
+    own: undefined,
+  };
 }
 
 function merged(farther: readonly DeclaredRule[], level: readonly DeclaredRule[]): DeclaredRule[] {

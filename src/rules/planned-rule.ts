@@ -1,10 +1,21 @@
 import type { OnStoreError } from '../core/check.js';
+import type { MaybePromise } from '../core/maybe-promise.js';
 import { FreqLimitError } from '../core/errors.js';
-import { aFunction, BOOLEAN, COUNT, either, matching, oneOf, Properties } from '../core/forms.js';
+import {
+  aFunction,
+  BOOLEAN,
+  COUNT,
+  either,
+  matching,
+  oneOf,
+  Properties,
+  wholeNumber,
+} from '../core/forms.js';
 import { keyHead, ruleId } from '../core/store-key.js';
 import { toWindowMs, windowName } from './duration.js';
 import { compileKey, type CompiledKey } from './key.js';
-import type { FreqLimitRule, OfContext, OnMissingKey, Scope } from './rule.js';
+import type { DenialMessage, FreqLimitRule, OfContext, OnMissingKey, Outcome, Scope } from './rule.js';
+import { COUNT_WHEN, toCounts } from './count-when.js';
 
 /** A rule as it was declared, with the place it stands at. */
 export interface DeclaredRule {
@@ -42,6 +53,8 @@ export interface PlannedRule {
   readonly name: string;
   /** Where the rule is written, as messages name it. */
   readonly place: string;
+  /** Where it is written. */
+  readonly level: Scope;
   readonly scope: Scope;
   /** Which counters are the rule's: two rules of one id and one window count together. */
   readonly id: string;
@@ -53,6 +66,12 @@ export interface PlannedRule {
   readonly countDenied: boolean;
   readonly onStoreError: OnStoreError;
   readonly skipIf: OfContext<unknown> | undefined;
+  /** Whether a visit counts that ended so; `undefined` where all do. */
+  readonly counts: ((outcome: Outcome) => MaybePromise<unknown>) | undefined;
+  readonly shadow: boolean;
+  readonly statusCode: number;
+  readonly message: DenialMessage | undefined;
+  readonly hidden: boolean;
   /** The head of the counters' keys for a window; the key's text follows. */
   readonly headOf: (windowMs: number) => string;
   /** Whether nothing of the rule is a function: then it is resolved without waiting, and cannot fail. */
@@ -67,6 +86,7 @@ const SCOPE = oneOf('handler', 'controller', 'app');
 export const ON_MISSING_KEY = oneOf('ip', 'skip', 'deny');
 export const ON_STORE_ERROR = oneOf('memory', 'allow', 'deny');
 const OF_CONTEXT = aFunction<OfContext<unknown>>();
+export const MESSAGE = either(matching(/\S/, 'a text'), aFunction<Exclude<DenialMessage, string>>());
 const COUNT_OR_FUNCTION = either(COUNT, OF_CONTEXT);
 
 const RULE_PROPERTIES: readonly (keyof FreqLimitRule)[] = [
@@ -80,6 +100,11 @@ const RULE_PROPERTIES: readonly (keyof FreqLimitRule)[] = [
   'countDenied',
   'onStoreError',
   'skipIf',
+  'countWhen',
+  'shadow',
+  'statusCode',
+  'message',
+  'hidden',
 ];
 
 /** The words of other libraries for what ours are called. */
@@ -99,6 +124,10 @@ const HINTS = {
   skipOnError: 'onStoreError',
   passOnStoreError: 'onStoreError',
   insuranceLimiter: 'onStoreError',
+  errorMessage: 'message',
+  dryRun: 'shadow',
+  skipFailedRequests: "countWhen: 'success'",
+  skipSuccessfulRequests: "countWhen: 'failure'",
 };
 
 /**
@@ -131,6 +160,7 @@ export function planRule(
     declaredName: name,
     name: name ?? (typeof window === 'number' ? windowName(window) : 'limit'),
     place,
+    level,
     scope,
     id,
     key,
@@ -141,6 +171,11 @@ export function planRule(
     countDenied: read.optional('countDenied', rule.countDenied, BOOLEAN) ?? defaults.countDenied,
     onStoreError: read.optional('onStoreError', rule.onStoreError, ON_STORE_ERROR) ?? defaults.onStoreError,
     skipIf,
+    counts: toCounts(read.optional('countWhen', rule.countWhen, COUNT_WHEN)),
+    shadow: read.optional('shadow', rule.shadow, BOOLEAN) ?? false,
+    statusCode: read.optional('statusCode', rule.statusCode, wholeNumber(400, 599)) ?? 429,
+    message: read.optional('message', rule.message, MESSAGE),
+    hidden: read.optional('hidden', rule.hidden, BOOLEAN) ?? false,
     headOf: heads(defaults.namespace, id, window),
     isPlain: functions.length === 0 && !key.isDynamic,
   };

@@ -15,21 +15,33 @@ export interface MissingKey {
   readonly missingKey: PlannedRule;
 }
 
-type Resolved = Check | undefined | MissingKey;
+/** A check of a visit, and the rule it comes from. */
+export interface PlannedCheck extends Check {
+  readonly rule: PlannedRule;
+  /** The rule's limit, also where the store is not told it. */
+  readonly ownLimit: number;
+}
+
+type Resolved = PlannedCheck | undefined | MissingKey;
 
 /**
  * Resolves a handler's rules for one visit: the checks to ask the store, or the rule whose key is missing.
  * Rules and their functions run in parallel, each function once.
+ * @param onShadowFailed is told what keeps a shadow rule from being asked
  * @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` (or rejects with it) when a function throws or answers nonsense
  */
 export function resolve(
   plan: Plan,
   visit: Visit,
   context: ExecutionContext,
-): MaybePromise<Check[] | MissingKey> {
+  onShadowFailed: (error: unknown) => void,
+): MaybePromise<PlannedCheck[] | MissingKey> {
   if (plan.isPlain) return gather(plan.rules.map((rule) => plainCheck(rule, visit, context)));
-  return all<Resolved[], Check[] | MissingKey>(
-    plan.rules.map((rule) => attempt(() => resolveRule(rule, visit, context))),
+  return all<Resolved[], PlannedCheck[] | MissingKey>(
+    plan.rules.map((rule) => {
+      const resolved = attempt(() => resolveRule(rule, visit, context));
+      return rule.shadow ? leftOutIfFailed(resolved, onShadowFailed) : resolved;
+    }),
     gather,
   );
 }
@@ -42,14 +54,26 @@ function plainCheck(rule: PlannedRule, visit: Visit, context: ExecutionContext):
     : text;
 }
 
-function gather(resolved: readonly Resolved[]): Check[] | MissingKey {
-  const checks: Check[] = [];
+function gather(resolved: readonly Resolved[]): PlannedCheck[] | MissingKey {
+  const checks: PlannedCheck[] = [];
   for (const one of resolved) {
     if (one === undefined) continue;
     if ('missingKey' in one) return one;
     checks.push(one);
   }
   return checks;
+}
+
+/** A rule that only reports refuses nobody when it fails either: it is left out. */
+function leftOutIfFailed(
+  resolved: MaybePromise<Resolved>,
+  onFailed: (error: unknown) => void,
+): MaybePromise<Resolved> {
+  if (!isPromise(resolved)) return resolved;
+  return resolved.then(undefined, (error: unknown) => {
+    onFailed(error);
+    return undefined;
+  });
 }
 
 function resolveRule(rule: PlannedRule, visit: Visit, context: ExecutionContext): MaybePromise<Resolved> {
@@ -80,20 +104,33 @@ function build(rule: PlannedRule, visit: Visit, [key, window, limit, cost]: Valu
   return toCheck(rule, text, windowMs, countOf(rule, 'limit', limit), countOf(rule, 'cost', cost));
 }
 
-function toCheck(rule: PlannedRule, text: string, windowMs: number, limit: number, cost: number): Check {
-  const { name, countDenied, onStoreError } = rule;
+function toCheck(
+  rule: PlannedRule,
+  text: string,
+  windowMs: number,
+  ownLimit: number,
+  cost: number,
+): PlannedCheck {
+  const { name, countDenied, shadow } = rule;
   const group = rule.headOf(windowMs);
-  return { key: group + text, group, name, windowMs, limit, cost, countDenied, onStoreError };
+  // a shadow rule is asked without a limit, and stands in nobody's way when the store cannot answer
+  const limit = shadow ? Infinity : ownLimit;
+  const onStoreError = shadow && rule.onStoreError === 'deny' ? 'allow' : rule.onStoreError;
+  return { key: group + text, group, name, windowMs, limit, cost, countDenied, onStoreError, rule, ownLimit };
 }
 
-function textWithoutKey(rule: PlannedRule, { address }: Visit): string | MissingKey | undefined {
+function textWithoutKey(rule: PlannedRule, visit: Visit): string | MissingKey | undefined {
   switch (rule.onMissingKey) {
     case 'skip':
       return undefined;
     case 'deny':
-      return { missingKey: rule };
-    case 'ip':
+      return rule.shadow ? undefined : { missingKey: rule };
+    case 'ip': {
+      const { address, hasClient } = visit;
+      // the module's rules are meant for clients: all messages of a broker together are none
+      if (address === undefined && !hasClient && rule.level === 'app') return undefined;
       return textByAddress(address);
+    }
   }
 }
 

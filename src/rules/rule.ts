@@ -1,6 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { OnStoreError } from '../core/check.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
+import type { Verdict } from '../core/verdict.js';
 
 /**
  * A length of time: a text with its unit (`'500ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`), or a number of **seconds**.
@@ -38,6 +39,32 @@ export type Scope = 'handler' | 'controller' | 'app';
  * - `'deny'`: it is refused with 400, and nothing is counted.
  */
 export type OnMissingKey = 'ip' | 'skip' | 'deny';
+
+/** How an invocation of a handler ended. */
+export interface Outcome {
+  /**
+   * Whether the handler answered. It did not where it threw, where a guard or a pipe behind the limit refused the visit,
+   * or where the HTTP status of the answer is 400 or more.
+   */
+  readonly succeeded: boolean;
+  /** The HTTP status of the answer, or of what was thrown; `undefined` where there is none. */
+  readonly statusCode: number | undefined;
+  /** What was thrown, as far as it is known. */
+  readonly error: unknown;
+  readonly context: ExecutionContext;
+}
+
+/**
+ * Which visits count, by how they ended: all (`'request'`), those that succeeded, or those that failed, such as wrong
+ * passwords. A function answers whether the visit counts; only exactly `false` gives it back.
+ *
+ * Every visit is charged when it comes, so that never more than `limit` are under way, and given back when it ends as
+ * one that does not count. What cannot be known, as after a connection that was cut, counts.
+ */
+export type CountWhen = 'request' | 'success' | 'failure' | ((outcome: Outcome) => MaybePromise<boolean>);
+
+/** What a denied caller is told. */
+export type DenialMessage = string | ((verdict: Verdict, context: ExecutionContext) => MaybePromise<string>);
 
 /** A limit on how often something may happen. */
 export interface FreqLimitRule {
@@ -86,4 +113,31 @@ export interface FreqLimitRule {
    * @default never
    */
   readonly skipIf?: OfContext<boolean | undefined> | undefined;
+  /**
+   * Which visits count, by how they ended.
+   * @default 'request': all that are not denied
+   */
+  readonly countWhen?: CountWhen | undefined;
+  /**
+   * Counts and reports, and never denies: for trying a limit on live traffic. Its results carry `shadow: true`, headers
+   * leave it out, and the log tells how many visits it would have denied.
+   * @default false
+   */
+  readonly shadow?: boolean | undefined;
+  /**
+   * The status of a denial by this rule, 400 to 599.
+   * @default 429
+   */
+  readonly statusCode?: number | undefined;
+  /**
+   * What a caller denied by this rule is told.
+   * @default the module's `message`
+   */
+  readonly message?: DenialMessage | undefined;
+  /**
+   * Keeps the rule out of the `RateLimit` and `X-RateLimit` headers, and its name out of problem details: for a limit
+   * whose numbers are nobody's business, such as one by an account that a stranger may name.
+   * @default false
+   */
+  readonly hidden?: boolean | undefined;
 }

@@ -10,7 +10,13 @@ import {
 import { jest } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FreqLimit, FreqLimitGuard, FreqLimitModule, isFreqLimitExceeded } from '../../src/index.js';
+import {
+  FreqLimit,
+  FreqLimitGuard,
+  FreqLimitModule,
+  FreqLimitExceededException,
+  isFreqLimitExceeded,
+} from '../../src/index.js';
 import { PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { limitHeaders } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';
@@ -98,7 +104,7 @@ describe.each(PLATFORMS)('the wait told on %s', (platform) => {
     const { url } = await startApp(platform, { controllers: [Waits], limits: inRedis() }, undefined, (app) =>
       app.useGlobalFilters({
         catch(error: unknown, host: ArgumentsHost) {
-          if (isFreqLimitExceeded(error)) {
+          if (error instanceof FreqLimitExceededException) {
             verdicts.push(
               error.verdict.tightest!.name,
               Math.ceil(error.verdict.tightest!.retryAfterMs / 1e3),

@@ -38,7 +38,7 @@ export function declared(rule: unknown, level: Scope = 'handler', place = `the $
 }
 
 export function visitOf(request: Record<string, unknown> = {}, address?: string): Visit {
-  return { request, address };
+  return { hasClient: true, request, address };
 }
 
 /** For functions that look at nothing of the context. */

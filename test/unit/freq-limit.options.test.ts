@@ -12,6 +12,12 @@ const DEFAULT_OPTIONS = {
   countDenied: false,
   skipIf: undefined,
   headers: 'draft',
+  errorFormat: 'nest',
+  message: undefined,
+  exceptionFactory: undefined,
+  onVerdict: undefined,
+  onDenied: undefined,
+  contextAdapters: {},
   ipv6Subnet: 64,
   maxCounters: 100_000,
   timeoutMs: 250,
@@ -46,6 +52,12 @@ describe('resolveOptions', () => {
       countDenied: true,
       skipIf: () => true,
       headers: 'both',
+      errorFormat: 'problem',
+      message: 'slow down',
+      exceptionFactory: () => new Error('slow down'),
+      onVerdict: () => undefined,
+      onDenied: () => undefined,
+      contextAdapters: { ws: { hasClients: true, address: () => '192.0.2.1' } },
       ipv6Subnet: 128,
       maxCounters: 1,
       timeoutMs: 60_000,
@@ -71,9 +83,12 @@ describe('resolveOptions', () => {
     expect(given).toEqual({ rules });
   });
 
-  it.each([['draft'], ['draft-11'], ['legacy'], ['both'], ['none']])('knows the headers %s', (headers) => {
-    expect(resolveOptions({ headers }).headers).toBe(headers);
-  });
+  it.each([['draft'], ['draft-11'], ['legacy'], ['both'], ['retry-after'], ['none']])(
+    'knows the headers %s',
+    (headers) => {
+      expect(resolveOptions({ headers }).headers).toBe(headers);
+    },
+  );
 
   it.each([['memory'], ['allow'], ['deny']])('knows the failure policy %s', (onStoreError) => {
     expect(resolveOptions({ onStoreError }).onStoreError).toBe(onStoreError);
@@ -134,9 +149,15 @@ describe('a wrong option', () => {
     ...of('onMissingKey', "one of 'ip', 'skip', 'deny'", null, 'allow', '', true),
     ...of('countDenied', 'true or false', null, 'true', 1),
     ...of('skipIf', 'a function', null, true, 'ip', {}),
-    ...of('headers', "one of 'draft', 'draft-11', 'legacy', 'both', 'none'", null, true, false, 'draft-6', [
-      'draft',
-    ]),
+    ...of(
+      'headers',
+      "one of 'draft', 'draft-11', 'legacy', 'both', 'retry-after', 'none'",
+      null,
+      true,
+      false,
+      'draft-6',
+      ['draft'],
+    ),
     ...of('ipv6Subnet', 'a whole number from 32 to 128', null, 31, 129, 64.5, NaN, '64', Infinity),
     ...of(
       'maxCounters',

@@ -11,7 +11,7 @@ async function failureOf(...rules: readonly object[]): Promise<Error & { code?: 
   const all = rules.map((rule) => declared({ window: '1m', limit: 5, ...rule }, 'handler', PLACE));
   const plan = planOf([{ rules: all, skip: undefined }], OWNER, DEFAULTS)!;
   try {
-    await resolve(plan, visitOf({}, '203.0.113.7'), CONTEXT);
+    await resolve(plan, visitOf({}, '203.0.113.7'), CONTEXT, () => undefined);
   } catch (error) {
     return error as Error;
   }

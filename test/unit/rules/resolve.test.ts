@@ -15,7 +15,9 @@ function plan(...rules: readonly object[]): Plan {
   return planOf([level], OWNER, DEFAULTS)!;
 }
 
-const now = (rules: Plan, visit = VISIT): Check[] => resolve(rules, visit, CONTEXT) as Check[];
+const ignored = (): void => undefined;
+
+const now = (rules: Plan, visit = VISIT): Check[] => resolve(rules, visit, CONTEXT, ignored) as Check[];
 const textOf = (check: Check | undefined, rules: Plan): string =>
   check!.key.slice(rules.rules[0]!.headOf(check!.windowMs).length);
 
@@ -60,7 +62,7 @@ describe('resolve', () => {
       cost: async () => 0,
       key: (context: ExecutionContext) => context.getType(),
     });
-    const checks = (await resolve(rules, VISIT, CONTEXT)) as Check[];
+    const checks = (await resolve(rules, VISIT, CONTEXT, ignored)) as Check[];
     expect(checks).toMatchObject([{ windowMs: 10_000, limit: 0, cost: 0 }]);
     expect(checks[0]!.key).toBe(`${rules.rules[0]!.headOf(10_000)}http`);
   });
@@ -74,7 +76,7 @@ describe('resolve', () => {
     const [second] = now(rules);
     window = '2m';
     const [third] = now(rules);
-    expect(second).toEqual({ ...first, limit: 2 });
+    expect(second).toEqual({ ...first, limit: 2, ownLimit: 2, rule: expect.anything() });
     expect(third!.key).not.toBe(first!.key);
   });
 
@@ -91,7 +93,7 @@ describe('resolve', () => {
       { name: 'a', window: note('a.window', '1m'), limit: note('a.limit', 1) },
       { name: 'b', key: note('b.key', 'k'), cost: note('b.cost', 1) },
     );
-    const checks = resolve(rules, VISIT, CONTEXT);
+    const checks = resolve(rules, VISIT, CONTEXT, ignored);
     expect([...called].sort()).toEqual(['a.limit', 'a.window', 'b.cost', 'b.key']);
     release();
     await expect(checks).resolves.toHaveLength(2);
@@ -104,7 +106,9 @@ describe('skipIf', () => {
     'keeps the rule when it answers %p',
     async (answer) => {
       expect(now(plan({ skipIf: () => answer }))).toHaveLength(1);
-      await expect(resolve(plan({ skipIf: async () => answer }), VISIT, CONTEXT)).resolves.toHaveLength(1);
+      await expect(
+        resolve(plan({ skipIf: async () => answer }), VISIT, CONTEXT, ignored),
+      ).resolves.toHaveLength(1);
     },
   );
 
@@ -116,6 +120,7 @@ describe('skipIf', () => {
         rules(async () => true),
         VISIT,
         CONTEXT,
+        ignored,
       ),
     ).resolves.toMatchObject([{ name: 'b' }]);
     expect(now(plan({ skipIf: () => true }))).toEqual([]);
@@ -135,6 +140,7 @@ describe('a visit that lacks its key', () => {
       plan({ key: '{body.phone}', onMissingKey }, { name: 'other', key: 'all' }),
       visitOf({}, address),
       CONTEXT,
+      ignored,
     );
 
   it.each([[undefined], ['ip']])(
@@ -166,7 +172,7 @@ describe('a visit that lacks its key', () => {
 
   it('is told apart where a rule denies it, with the rule', async () => {
     expect((without('deny') as MissingKey).missingKey).toMatchObject({ key: { paths: ['body.phone'] } });
-    const late = resolve(plan({ key: async () => undefined, onMissingKey: 'deny' }), VISIT, CONTEXT);
+    const late = resolve(plan({ key: async () => undefined, onMissingKey: 'deny' }), VISIT, CONTEXT, ignored);
     await expect(late).resolves.toHaveProperty('missingKey');
   });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { canonicalAddress } from '../../../src/http/client-address.js';
+import { canonicalAddress } from '../../../src/contexts/client-address.js';
 
 const byte = fc.integer({ min: 0, max: 255 });
 const ipv4 = fc.tuple(byte, byte, byte, byte).map((bytes) => bytes.join('.'));

@@ -1,0 +1,37 @@
+import type { HttpAdapterHost } from '@nestjs/core';
+import type { ContextAdapter } from './context-adapter.js';
+import { graphqlContext } from './graphql-context.js';
+import { Handshakes } from './handshakes.js';
+import { HTTP_CONTEXT } from './http-context.js';
+import { RPC_CONTEXT } from './rpc-context.js';
+import { wsContext } from './ws-context.js';
+
+/** Of contexts that nobody has described nothing is known, and their arguments are left alone. */
+const UNKNOWN: ContextAdapter = { hasClients: false };
+
+/** The adapters of all kinds of contexts: those known here, and those that the options add or change. */
+export class Adapters {
+  private readonly byType: ReadonlyMap<string, ContextAdapter>;
+  private readonly handshakes: Handshakes;
+
+  constructor(http: HttpAdapterHost, given: Readonly<Record<string, ContextAdapter>>) {
+    this.handshakes = new Handshakes(http);
+    const known: Record<string, ContextAdapter> = {
+      http: HTTP_CONTEXT,
+      graphql: graphqlContext(this.handshakes),
+      ws: wsContext(this.handshakes),
+      rpc: RPC_CONTEXT,
+    };
+    const types = new Set([...Object.keys(known), ...Object.keys(given)]);
+    this.byType = new Map([...types].map((type) => [type, { ...known[type], ...given[type] }]));
+  }
+
+  of(type: string): ContextAdapter {
+    return this.byType.get(type) ?? UNKNOWN;
+  }
+
+  /** To be called when gateways are open. */
+  watchHandshakes(): void {
+    this.handshakes.watch();
+  }
+}

@@ -1,0 +1,36 @@
+import type { ExecutionContext, HttpException } from '@nestjs/common';
+import type { MaybePromise } from '../core/maybe-promise.js';
+import type { VisitRequest } from '../core/visit.js';
+
+/**
+ * How one kind of execution context is read and answered: `http`, `graphql`, `ws`, `rpc`, or whatever name another
+ * library gives its own (`context.getType()`). What is left out of an adapter for a kind known here stays as it is.
+ */
+export interface ContextAdapter {
+  /** What keys read. `undefined` where nothing is known of the caller. */
+  readonly request?: (context: ExecutionContext) => VisitRequest | undefined;
+  /**
+   * The client's address, where `request` does not have it as `ip`.
+   * @default the request's `ip`
+   */
+  readonly address?: (context: ExecutionContext) => string | undefined;
+  /**
+   * The HTTP platform's response, to set headers on.
+   * @default none: answers carry no headers
+   */
+  readonly response?: (context: ExecutionContext) => unknown;
+  /**
+   * What is thrown instead of the HTTP exception that the guard would throw: a denial, or 400, 500 and 503.
+   * @default the exception itself
+   */
+  readonly toError?: (exception: HttpException, context: ExecutionContext) => MaybePromise<Error>;
+  /**
+   * Whether visits come from clients, which have an address or hide it. Where they do not, as from a message broker, the
+   * module's own rules by address leave them alone instead of counting all of them together.
+   * @default true
+   */
+  readonly hasClients?: boolean;
+}
+
+/** Adapters by the kind of context. */
+export type ContextAdapters = Readonly<Record<string, ContextAdapter>>;

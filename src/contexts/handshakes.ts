@@ -1,0 +1,80 @@
+import type { HttpAdapterHost } from '@nestjs/core';
+import type { EventEmitter } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import type { VisitRequest } from '../core/visit.js';
+
+/** A client of a gateway, as far as it remembers how it came. */
+interface Connected {
+  /** Of socket.io: the request that opened the connection. */
+  readonly request?: IncomingMessage;
+  /** Of ws, which keeps nothing of the request but its socket. */
+  readonly _socket?: object;
+}
+
+/** Express, as far as it can be asked about a request that it has not routed. */
+interface Express {
+  readonly request: object;
+}
+
+interface Handshake extends VisitRequest {
+  readonly socket: unknown;
+}
+
+/** Knows the request that each WebSocket client came with, and reads it once. */
+export class Handshakes {
+  private readonly bySocket = new WeakMap<object, IncomingMessage>();
+  private readonly byRequest = new WeakMap<IncomingMessage, Handshake>();
+
+  constructor(private readonly http: HttpAdapterHost) {}
+
+  /**
+   * Begins to note the requests by which clients come. Only where something answers them already: a server without
+   * gateways is to go on refusing them by itself.
+   */
+  watch(): void {
+    const server = this.adapter?.getHttpServer() as EventEmitter | undefined;
+    if (server === undefined || server.listenerCount('upgrade') === 0) return;
+    server.prependListener('upgrade', (request: IncomingMessage) => {
+      this.bySocket.set(request.socket, request);
+    });
+  }
+
+  /** The handshake of a gateway's client. */
+  of(client: object): Handshake {
+    const { request, _socket: socket } = client as Connected;
+    const upgrade = request ?? (socket && this.bySocket.get(socket));
+    return upgrade === undefined ? { socket } : this.ofRequest(upgrade);
+  }
+
+  /** What a request says that opened a connection. */
+  ofRequest(request: IncomingMessage): Handshake {
+    let handshake = this.byRequest.get(request);
+    if (handshake === undefined) {
+      const { searchParams } = new URL(request.url ?? '/', 'ws://handshake');
+      const query = Object.fromEntries(searchParams);
+      handshake = { ip: this.addressOf(request), headers: request.headers, query, socket: request.socket };
+      this.byRequest.set(request, handshake);
+    }
+    return handshake;
+  }
+
+  /** None in an application without HTTP. */
+  private get adapter(): HttpAdapterHost['httpAdapter'] | undefined {
+    return this.http.httpAdapter;
+  }
+
+  /**
+   * No platform has seen this request. Express can still be asked what its `trust proxy` makes of it; elsewhere the
+   * address is the socket's.
+   */
+  private addressOf(upgrade: IncomingMessage): unknown {
+    const { adapter } = this;
+    if (adapter?.getType() !== 'express') return upgrade.socket.remoteAddress;
+    const { request } = adapter.getInstance<Express>();
+    const asked = Object.create(request, {
+      headers: { value: upgrade.headers },
+      socket: { value: upgrade.socket },
+    }) as VisitRequest;
+    return asked.ip;
+  }
+}

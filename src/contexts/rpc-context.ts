@@ -1,0 +1,30 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { ContextAdapter } from './context-adapter.js';
+import { refusalOf } from './refusal.js';
+
+/** What Nest hands a message handler beside the payload, as far as transports agree on it. */
+interface RpcContext {
+  readonly user?: unknown;
+  /** Of TCP alone: a broker does not tell who published. */
+  readonly getSocketRef?: () => { readonly netSocket?: { readonly remoteAddress?: string } };
+}
+
+/** Microservices: `{body.…}` reads the payload, `{user.…}` what a guard has set on the RPC context. */
+export const RPC_CONTEXT: ContextAdapter = {
+  request: (context) => ({ user: rpcOf(context)?.user, body: context.getArgByIndex<unknown>(0) }),
+  address: (context) => rpcOf(context)?.getSocketRef?.().netSocket?.remoteAddress,
+  toError: async (exception) => {
+    try {
+      const { RpcException } = await import('@nestjs/microservices');
+      return new RpcException(refusalOf(exception));
+    } catch {
+      // messages can come by other libraries, without this package
+      return exception;
+    }
+  },
+  hasClients: false,
+};
+
+function rpcOf(context: ExecutionContext): RpcContext | undefined {
+  return context.getArgByIndex<RpcContext | undefined>(1);
+}

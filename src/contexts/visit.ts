@@ -1,0 +1,57 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { Visit, VisitRequest } from '../core/visit.js';
+import { canonicalAddress } from './client-address.js';
+import type { ContextAdapter } from './context-adapter.js';
+
+/** What requests of Express, of Fastify and of Node have in common. */
+interface HttpRequest extends VisitRequest {
+  readonly socket?: { readonly remoteAddress?: unknown } | undefined;
+}
+
+/** Who is told, each time, of what an operator should know of addresses. */
+export interface AddressAdvice {
+  /** The address was asked for, and a client has none. */
+  noAddress(): void;
+  /** A forwarded header came, and the address is that of the socket all the same. */
+  notBelieved(): void;
+}
+
+/** The visit behind an execution context. The address is worked out when a rule first asks for it. */
+export class ContextVisit implements Visit {
+  readonly request: HttpRequest | undefined;
+  readonly hasClient: boolean;
+  private known: { readonly address: string | undefined } | undefined;
+
+  constructor(
+    private readonly adapter: ContextAdapter,
+    private readonly context: ExecutionContext,
+    private readonly ipv6Subnet: number,
+    private readonly advice: AddressAdvice,
+  ) {
+    this.request = adapter.request?.(context);
+    this.hasClient = adapter.hasClients ?? true;
+  }
+
+  /** `request.ip`, which follows a forwarded header as far as the application's own proxy setting trusts it. */
+  get address(): string | undefined {
+    if (this.known === undefined) {
+      const text = this.addressText;
+      if (text === undefined && this.hasClient) this.advice.noAddress();
+      this.known = { address: text === undefined ? undefined : canonicalAddress(text, this.ipv6Subnet) };
+    }
+    return this.known.address;
+  }
+
+  /** The address as the platform tells it. */
+  get addressText(): string | undefined {
+    const { request } = this;
+    const text = this.adapter.address?.(this.context) ?? request?.ip ?? request?.socket?.remoteAddress;
+    if (isForwarded(request?.headers) && text === request?.socket?.remoteAddress) this.advice.notBelieved();
+    return typeof text === 'string' && text !== '' ? text : undefined;
+  }
+}
+
+function isForwarded(headers: unknown): boolean {
+  if (typeof headers !== 'object' || headers === null) return false;
+  return 'x-forwarded-for' in headers || 'forwarded' in headers;
+}

@@ -1,0 +1,29 @@
+import { Logger } from '@nestjs/common';
+import type { AddressAdvice } from './contexts/visit.js';
+
+/** Tells the log, once each, what an operator should know of his callers' addresses. */
+export class LoggedAddressAdvice implements AddressAdvice {
+  private readonly logger = new Logger('FreqLimit');
+  private readonly told = new Set<string>();
+
+  noAddress(): void {
+    this.tellOnce(
+      'A request came without an address, as over a unix socket: all such callers share one counter. ' +
+        "Let Express's trust proxy or Fastify's trustProxy name the proxy in front.",
+    );
+  }
+
+  notBelieved(): void {
+    this.tellOnce(
+      'A request came with a forwarded header from an address that is not trusted to send one, and is counted by that ' +
+        "address. Behind a proxy all of its clients share one counter so: let Express's trust proxy or Fastify's " +
+        "trustProxy name it. Without a proxy the header is the caller's own text, and there is nothing to do.",
+    );
+  }
+
+  private tellOnce(message: string): void {
+    if (this.told.has(message)) return;
+    this.told.add(message);
+    this.logger.warn(message);
+  }
+}

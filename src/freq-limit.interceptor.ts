@@ -1,0 +1,47 @@
+import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
+import {
+  concatMap,
+  dematerialize,
+  from,
+  materialize,
+  type Observable,
+  type ObservableNotification,
+  of,
+} from 'rxjs';
+import { type End, take } from './contexts/invocations.js';
+
+const BRAND = Symbol.for('nestjs-freq-limit:outcome-interceptor');
+
+/**
+ * Stands around handlers with a rule that counts by how a visit ends, and tells the guard's decision of it before the
+ * answer goes on. It knows nothing but the context, so one serves all applications of a process.
+ */
+export const OUTCOME_INTERCEPTOR: NestInterceptor & { readonly [BRAND]: true } = {
+  [BRAND]: true,
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const settle = take(context)?.settle;
+    if (settle === undefined) return next.handle();
+    return next.handle().pipe(
+      materialize(),
+      // a stream has ended well, as far as limits go, when it begins
+      concatMap((event, i) => (i === 0 ? from(settled(event)) : of(event))),
+      dematerialize(),
+    );
+
+    async function settled(event: ObservableNotification<unknown>): Promise<ObservableNotification<unknown>> {
+      await settle?.(endOf(event));
+      return event;
+    }
+  },
+};
+
+function endOf(event: ObservableNotification<unknown>): End {
+  return event.kind === 'E'
+    ? { succeeded: false, error: event.error as unknown }
+    : { succeeded: true, error: undefined };
+}
+
+/** Whether it stands there already, put by another application or another copy of this package. */
+export function isOutcomeInterceptor(interceptor: unknown): boolean {
+  return BRAND in (Object(interceptor) as object);
+}

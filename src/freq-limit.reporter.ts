@@ -1,0 +1,88 @@
+import { type ExecutionContext, Logger } from '@nestjs/common';
+import { channel } from 'node:diagnostics_channel';
+import { showError } from './core/errors.js';
+import { attempt, isPromise } from './core/maybe-promise.js';
+import type { Verdict } from './core/verdict.js';
+
+/** What hooks and channels are told of a verdict. */
+export interface FreqLimitEvent {
+  readonly verdict: Verdict;
+  /** The visit's context; `undefined` where `FreqLimitService.consume` was called. */
+  readonly context: ExecutionContext | undefined;
+}
+
+export type FreqLimitHook = (event: FreqLimitEvent) => unknown;
+
+const VERDICTS = channel('nestjs-freq-limit:verdict');
+const DENIALS = channel('nestjs-freq-limit:denied');
+const MINUTE_MS = 60_000;
+
+interface Hooks {
+  readonly onVerdict: FreqLimitHook | undefined;
+  readonly onDenied: FreqLimitHook | undefined;
+}
+
+/** What shadow rules of one name would have denied, and has not been told yet. */
+interface Untold {
+  visits: number;
+  toldAtMs: number;
+}
+
+/**
+ * Tells those who listen of each verdict, before the visit goes on: the module's hooks, and the channels
+ * `nestjs-freq-limit:verdict` and `nestjs-freq-limit:denied` of `node:diagnostics_channel`. No listener changes a
+ * verdict, and nobody waits for one.
+ */
+export class Reporter {
+  private readonly logger = new Logger('FreqLimit');
+  private readonly shadows = new Map<string, Untold>();
+
+  constructor(private readonly hooks: Hooks) {}
+
+  report(verdict: Verdict, context: ExecutionContext | undefined): void {
+    const { onVerdict, onDenied } = this.hooks;
+    if (onVerdict !== undefined || VERDICTS.hasSubscribers) this.tell(onVerdict, VERDICTS, verdict, context);
+    if (verdict.allowed) return;
+    if (onDenied !== undefined || DENIALS.hasSubscribers) this.tell(onDenied, DENIALS, verdict, context);
+  }
+
+  /** A line in the log for the first visit that a shadow rule would have denied, and then at most one a minute. */
+  reportShadows({ results }: Verdict, context: ExecutionContext): void {
+    for (const { shadow, allowed, name } of results) {
+      if (shadow !== true || allowed) continue;
+      const place = `${context.getClass().name}.${context.getHandler().name}, rule "${name}"`;
+      const nowMs = performance.now();
+      const untold = this.shadows.get(place) ?? { visits: 0, toldAtMs: -Infinity };
+      this.shadows.set(place, untold);
+      untold.visits++;
+      if (nowMs - untold.toldAtMs < MINUTE_MS) continue;
+      this.logger.warn(`${place}: a shadow rule, which would have denied ${count(untold.visits)}`);
+      untold.visits = 0;
+      untold.toldAtMs = nowMs;
+    }
+  }
+
+  /** What keeps a shadow rule from being asked. */
+  readonly shadowFailed = (error: unknown): void => {
+    this.logger.error(`A shadow rule was left out: ${showError(error)}`);
+  };
+
+  private tell(
+    hook: FreqLimitHook | undefined,
+    events: ReturnType<typeof channel>,
+    verdict: Verdict,
+    context: ExecutionContext | undefined,
+  ): void {
+    const event: FreqLimitEvent = { verdict, context };
+    events.publish(event);
+    const answer = hook && attempt(() => hook(event));
+    if (!isPromise(answer)) return;
+    answer.then(undefined, (error: unknown) => {
+      this.logger.error(`A hook failed, and the visit goes on: ${showError(error)}`);
+    });
+  }
+}
+
+function count(visits: number): string {
+  return visits === 1 ? 'a visit' : `${visits} visits since it was last told`;
+}

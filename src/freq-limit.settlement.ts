@@ -1,0 +1,86 @@
+import { type ExecutionContext, Logger } from '@nestjs/common';
+import type { CheckResult } from './core/check.js';
+import { showError } from './core/errors.js';
+import type { End } from './contexts/invocations.js';
+import type { PlannedCheck } from './rules/resolve.js';
+import type { Outcome } from './rules/rule.js';
+import type { Store } from './store/store.js';
+
+/** A visit that was charged, and of which some may yet have to be given back. */
+export interface Charged {
+  readonly checks: readonly PlannedCheck[];
+  /** The answers as the store gave them. */
+  readonly results: readonly CheckResult[];
+  readonly context: ExecutionContext;
+  /** Where there is one. */
+  readonly response: Response | undefined;
+}
+
+/** An HTTP response, as far as it tells how it ended. */
+export interface Response {
+  readonly statusCode?: unknown;
+}
+
+/** Gives back, in one call, what a visit was charged for by rules that do not count how it ended. */
+export class Settlement {
+  private readonly logger = new Logger('FreqLimit');
+
+  constructor(private readonly store: Store) {}
+
+  /**
+   * @returns the answers after it; `undefined` where all counts
+   * @throws nothing: the visit is over, and what cannot be given back has counted
+   */
+  async settle(charged: Charged, end: End): Promise<readonly CheckResult[] | undefined> {
+    const { checks, results } = charged;
+    const outcome = outcomeOf(charged, end);
+    const counts = await Promise.all(checks.map(({ rule }) => this.counts(rule, outcome)));
+    const given = counts.flatMap((does, i) => (does ? [] : [i]));
+    if (given.length === 0) return undefined;
+    try {
+      const after = await this.store.refund(pick(checks, given), pick(results, given));
+      return results.map((result, i) => after[given.indexOf(i)] ?? result);
+    } catch (error) {
+      this.logger.error(`What should not have counted could not be given back: ${showError(error)}`);
+      return undefined;
+    }
+  }
+
+  private async counts({ counts, place, name }: PlannedCheck['rule'], outcome: Outcome): Promise<boolean> {
+    if (counts === undefined) return true;
+    try {
+      return (await counts(outcome)) !== false;
+    } catch (error) {
+      this.logger.error(
+        `${place}, rule "${name}": the countWhen function failed, and the visit counts: ${showError(error)}`,
+      );
+      return true;
+    }
+  }
+}
+
+function outcomeOf({ context, response }: Charged, { succeeded, error }: End): Outcome {
+  const isHttp = context.getType() === 'http';
+  const statusCode = succeeded
+    ? isHttp
+      ? statusOf(response)
+      : undefined
+    : failedStatus(error, response, isHttp);
+  return { succeeded: succeeded && (statusCode ?? 200) < 400, statusCode, error, context };
+}
+
+/** The status of what was thrown; where that is not known, of the answer it has become. */
+function failedStatus(error: unknown, response: Response | undefined, isHttp: boolean): number | undefined {
+  const { getStatus } = Object(error) as { readonly getStatus?: unknown };
+  if (typeof getStatus === 'function') return (error as { getStatus(): number }).getStatus();
+  if (!isHttp) return undefined;
+  return error === undefined ? statusOf(response) : 500;
+}
+
+function statusOf(response: Response | undefined): number | undefined {
+  return typeof response?.statusCode === 'number' ? response.statusCode : undefined;
+}
+
+function pick<T>(list: readonly T[], places: readonly number[]): T[] {
+  return list.filter((_, i) => places.includes(i));
+}
