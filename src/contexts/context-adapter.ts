@@ -31,6 +31,3 @@ export interface ContextAdapter {
    */
   readonly hasClients?: boolean;
 }
-
-/** Adapters by the kind of context. */
-export type ContextAdapters = Readonly<Record<string, ContextAdapter>>;

@@ -5,7 +5,7 @@ import type { Handshakes } from './handshakes.js';
 import { refusalOf } from './refusal.js';
 
 /** What gateways of socket.io and ws have in common with each other, or not. */
-export interface WsClient {
+interface WsClient {
   readonly user?: unknown;
   /** Of socket.io: what the application keeps with a client. */
   readonly data?: { readonly user?: unknown };

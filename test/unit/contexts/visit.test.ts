@@ -53,7 +53,7 @@ describe('ContextVisit', () => {
     ['x-request-id', 0],
   ])('tells of a header %s that is not believed', (header, times) => {
     let told = 0;
-    const advice = { ...NOBODY, notBelieved: () => void told++ };
+    const advice = { ...NOBODY, notBelieved: (): number => told++ };
     const socket = { remoteAddress: '10.0.0.1' };
     const headers = { [header]: 'for=198.51.100.9' };
     expect(visitOf({ ip: '10.0.0.1', socket, headers }, advice).address).toBe('10.0.0.1');
