@@ -1,8 +1,8 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { HTTP_CONTEXT } from '../../../src/contexts/http-context.js';
-import { ContextVisit } from '../../../src/contexts/visit.js';
+import { type AddressAdvice, ContextVisit } from '../../../src/contexts/visit.js';
 
-const NOBODY = { noAddress: () => undefined, notBelieved: () => undefined };
+const NOBODY: AddressAdvice = { noAddress: () => undefined, notBelieved: () => undefined };
 
 function visitOf(request: unknown, advice = NOBODY): ContextVisit {
   const context = { getArgByIndex: () => request } as unknown as ExecutionContext;
