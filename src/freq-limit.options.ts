@@ -58,7 +58,8 @@ export interface FreqLimitOptions {
    */
   readonly skipIf?: OfContext<boolean | undefined> | undefined;
   /**
-   * Which headers answers carry: `'draft'`, `'draft-11'`, `'legacy'`, `'both'`, `'retry-after'` or `'none'`.
+   * Which headers answers carry: `'draft'`, `'draft-12'`, `'draft-11'`, `'legacy'`, `'both'`,
+   * `'retry-after'` or `'none'`.
    * @default 'draft'
    */
   readonly headers?: HeadersOption | undefined;
@@ -212,7 +213,7 @@ const HINTS = {
 };
 
 const NAMESPACE = matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-z 0-9 . _ : -');
-const HEADERS = oneOf('draft', 'draft-11', 'legacy', 'both', 'retry-after', 'none');
+const HEADERS = oneOf('draft', 'draft-12', 'draft-11', 'legacy', 'both', 'retry-after', 'none');
 const ERROR_FORMAT = oneOf('nest', 'problem');
 const HOOK = aFunction<FreqLimitHook>();
 const SKIP_IF = aFunction<OfContext<unknown>>();

@@ -83,7 +83,7 @@ describe('resolveOptions', () => {
     expect(given).toEqual({ rules });
   });
 
-  it.each([['draft'], ['draft-11'], ['legacy'], ['both'], ['retry-after'], ['none']])(
+  it.each([['draft'], ['draft-12'], ['draft-11'], ['legacy'], ['both'], ['retry-after'], ['none']])(
     'knows the headers %s',
     (headers) => {
       expect(resolveOptions({ headers }).headers).toBe(headers);
@@ -151,7 +151,7 @@ describe('a wrong option', () => {
     ...of('skipIf', 'a function', null, true, 'ip', {}),
     ...of(
       'headers',
-      "one of 'draft', 'draft-11', 'legacy', 'both', 'retry-after', 'none'",
+      "one of 'draft', 'draft-12', 'draft-11', 'legacy', 'both', 'retry-after', 'none'",
       null,
       true,
       false,
