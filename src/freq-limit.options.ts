@@ -4,6 +4,7 @@ import { aFunction, BOOLEAN, type Form, matching, oneOf, Properties, wholeNumber
 import type { HeadersOption } from './http/headers.js';
 import { compileKey } from './rules/key.js';
 import { ON_MISSING_KEY, ON_STORE_ERROR, type RuleDefaults } from './rules/planned-rule.js';
+import type { NamedRulesTable } from './rules/named-rules.js';
 import type { FreqLimitRule, KeySpec, OfContext, OnMissingKey } from './rules/rule.js';
 import type { HashTag } from './store/redis/placement.js';
 import { checkRedisOption, isClustered, type RedisOption } from './store/redis/redis-client.js';
@@ -24,10 +25,17 @@ export interface FreqLimitOptions {
    */
   readonly namespace?: string | undefined;
   /**
-   * Rules for every handler of the application, before those of controllers and handlers.
+   * Rules for every handler of the application, before those of controllers and handlers; a text is the name of one of
+   * `namedRules`.
    * @default none
    */
-  readonly rules?: readonly FreqLimitRule[] | undefined;
+  readonly rules?: readonly (FreqLimitRule | string)[] | undefined;
+  /**
+   * Rules written once and referred to by name, as `@FreqLimit('login')`. Where they are referred to they count as if
+   * written there. All are checked at start-up, referred to or not.
+   * @default none
+   */
+  readonly namedRules?: NamedRulesTable | undefined;
   /**
    * Whom a rule without a `key` counts by.
    * @default '{ip}'
@@ -110,7 +118,8 @@ export interface FreqLimitOptions {
 /** The options with every default filled in. Frozen. */
 export interface ResolvedOptions extends RuleDefaults {
   readonly redis: RedisOption | undefined;
-  readonly rules: readonly FreqLimitRule[];
+  readonly rules: readonly (FreqLimitRule | string)[];
+  readonly namedRules: NamedRulesTable;
   readonly skipIf: OfContext<unknown> | undefined;
   readonly headers: HeadersOption;
   readonly ipv6Subnet: number;
@@ -127,6 +136,7 @@ const OPTIONS: readonly (keyof FreqLimitOptions)[] = [
   'redis',
   'namespace',
   'rules',
+  'namedRules',
   'defaultKey',
   'onMissingKey',
   'countDenied',
@@ -149,6 +159,7 @@ const HINTS = {
   keyPrefix: 'namespace',
   throttlers: 'rules',
   limits: 'rules',
+  policies: 'namedRules',
   storage: 'redis',
   store: 'redis',
   client: 'redis',
@@ -171,6 +182,11 @@ const SHARE: Form<number> = {
   fits: (value): value is number => typeof value === 'number' && value > 0 && value <= 1,
   words: 'a number above 0 and at most 1',
 };
+const NAMED_RULES: Form<NamedRulesTable> = {
+  fits: (value): value is NamedRulesTable =>
+    typeof value === 'object' && value !== null && !Array.isArray(value),
+  words: "is not an object of rules by their names, such as { login: { window: '15m', limit: 5 } }",
+};
 const DEFAULT_KEY = '{ip}';
 
 /**
@@ -180,13 +196,15 @@ const DEFAULT_KEY = '{ip}';
 export function resolveOptions(options: unknown): ResolvedOptions {
   const read = new Properties('FreqLimitModule', invalidOptions);
   const given = read.object(options, OPTIONS, HINTS);
-  const { redis, rules, defaultKey }: FreqLimitOptions = given;
+  const { redis, rules, namedRules, defaultKey }: FreqLimitOptions = given;
   if (redis !== undefined) {
     read.parsed('redis', () => {
       checkRedisOption(redis);
     });
   }
   if (rules !== undefined && !Array.isArray(rules)) throw read.invalid('rules', 'is not a list of rules');
+  if (namedRules !== undefined && !NAMED_RULES.fits(namedRules))
+    throw read.invalid('namedRules', NAMED_RULES.words);
   if (defaultKey !== undefined) read.parsed('defaultKey', () => compileKey(defaultKey));
   for (const option of ['hashTag', 'hashTagBuckets'] as const) {
     if (given[option] !== undefined && !isClustered(redis))
@@ -194,7 +212,8 @@ export function resolveOptions(options: unknown): ResolvedOptions {
   }
   return Object.freeze({
     redis,
-    rules: Object.freeze([...((rules as readonly FreqLimitRule[] | undefined) ?? [])]),
+    rules: Object.freeze([...((rules as readonly (FreqLimitRule | string)[] | undefined) ?? [])]),
+    namedRules: Object.freeze({ ...namedRules }),
     defaultKey: defaultKey ?? DEFAULT_KEY,
     namespace: read.optional('namespace', given['namespace'], NAMESPACE) ?? 'fl',
     onMissingKey: read.optional('onMissingKey', given['onMissingKey'], ON_MISSING_KEY) ?? 'ip',

@@ -28,9 +28,11 @@ export type {
   KeyValue,
   OfContext,
   OnMissingKey,
+  RuleChanges,
   Scope,
   Window,
 } from './rules/rule.js';
+export type { NamedRulesTable } from './rules/named-rules.js';
 export type { HashTag } from './store/redis/placement.js';
 export type {
   RedisClient,

@@ -9,6 +9,8 @@ import type { FreqLimitRule, OfContext, OnMissingKey, Scope } from './rule.js';
 /** A rule as it was declared, with the place it stands at. */
 export interface DeclaredRule {
   readonly rule: FreqLimitRule;
+  /** The entry of `namedRules` that is meant; `rule` then is only what it changes of it. */
+  readonly named?: string | undefined;
   /** Where it is written; also its scope unless the rule names another. */
   readonly level: Scope;
   /** The place as messages name it: `@FreqLimit on SmsController.send`. */
@@ -59,7 +61,7 @@ export interface PlannedRule {
   readonly isPlain: boolean;
 }
 
-const NAME = matching(
+export const NAME = matching(
   /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/,
   'a name of 1 to 64 characters A-Z a-z 0-9 _ . - that begins with a letter or a digit',
 );
@@ -69,7 +71,7 @@ export const ON_STORE_ERROR = oneOf('memory', 'allow', 'deny');
 const OF_CONTEXT = aFunction<OfContext<unknown>>();
 const COUNT_OR_FUNCTION = either(COUNT, OF_CONTEXT);
 
-const RULE_PROPERTIES: readonly (keyof FreqLimitRule)[] = [
+export const RULE_PROPERTIES: readonly (keyof FreqLimitRule)[] = [
   'window',
   'limit',
   'key',
@@ -83,7 +85,7 @@ const RULE_PROPERTIES: readonly (keyof FreqLimitRule)[] = [
 ];
 
 /** The words of other libraries for what ours are called. */
-const HINTS = {
+export const HINTS = {
   ttl: 'window',
   interval: 'window',
   duration: 'window',

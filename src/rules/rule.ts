@@ -39,6 +39,9 @@ export type Scope = 'handler' | 'controller' | 'app';
  */
 export type OnMissingKey = 'ip' | 'skip' | 'deny';
 
+/** What a reference changes of a rule of the module's `namedRules`; the name stays. */
+export type RuleChanges = Partial<Omit<FreqLimitRule, 'name'>>;
+
 /** A limit on how often something may happen. */
 export interface FreqLimitRule {
   /** How long a counter lives; the window opens at the first visit. A counter belongs to its window: a changed window counts anew. */

@@ -6,6 +6,7 @@ import { thrownBy } from './fixtures.js';
 const DEFAULT_OPTIONS = {
   redis: undefined,
   rules: [],
+  namedRules: {},
   defaultKey: '{ip}',
   namespace: 'fl',
   onMissingKey: 'ip',
@@ -39,7 +40,8 @@ describe('resolveOptions', () => {
   it('keeps what is given', () => {
     const given = {
       redis: { cluster: [{ host: 'localhost', port: 7000 }], options: { redisOptions: { db: 0 } } },
-      rules: [{ window: '1m', limit: 5 }],
+      rules: [{ window: '1m', limit: 5 }, 'login'],
+      namedRules: { login: { window: '15m', limit: 5 } },
       defaultKey: ['{user.id}', () => 'tenant'],
       namespace: 'shop:eu-1.a_b',
       onMissingKey: 'deny',
