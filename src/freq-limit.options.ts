@@ -1,6 +1,7 @@
 import type { OnStoreError } from './core/check.js';
 import { FreqLimitError } from './core/errors.js';
 import { aFunction, BOOLEAN, type Form, matching, oneOf, Properties, wholeNumber } from './core/forms.js';
+import { type HashKeys, sealOf } from './core/seal.js';
 import type { HeadersOption } from './http/headers.js';
 import { compileKey } from './rules/key.js';
 import { ON_MISSING_KEY, ON_STORE_ERROR, type RuleDefaults } from './rules/planned-rule.js';
@@ -41,6 +42,13 @@ export interface FreqLimitOptions {
    * @default '{ip}'
    */
   readonly defaultKey?: KeySpec | undefined;
+  /**
+   * Keeps phones, e-mails and addresses out of Redis: of a key's text that comes from a visitor or from a caller of the
+   * service, stands there only an HMAC-SHA-256 by this secret, of at least 16 characters or bytes. Another secret begins
+   * all counters anew.
+   * @default none: harmless values stand as they are, others as a hash without a secret
+   */
+  readonly hashKeys?: HashKeys | undefined;
   /**
    * What happens to a visit that lacks what a rule's key names.
    * @default 'ip': counted by its address, on a counter of its own
@@ -138,6 +146,7 @@ const OPTIONS: readonly (keyof FreqLimitOptions)[] = [
   'rules',
   'namedRules',
   'defaultKey',
+  'hashKeys',
   'onMissingKey',
   'countDenied',
   'skipIf',
@@ -216,6 +225,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     namedRules: Object.freeze({ ...namedRules }),
     defaultKey: defaultKey ?? DEFAULT_KEY,
     namespace: read.optional('namespace', given['namespace'], NAMESPACE) ?? 'fl',
+    seal: sealOf(given['hashKeys'], read),
     onMissingKey: read.optional('onMissingKey', given['onMissingKey'], ON_MISSING_KEY) ?? 'ip',
     countDenied: read.optional('countDenied', given['countDenied'], BOOLEAN) ?? false,
     skipIf: read.optional('skipIf', given['skipIf'], SKIP_IF),

@@ -161,7 +161,7 @@ export class FreqLimitService {
     if (text === undefined) throw read.invalid('key', `${show(check.key)} is no value to count by`);
     const group = keyHead(this.options.namespace, this.idOf(name), windowMs);
     return {
-      key: group + text,
+      key: group + this.options.seal(text),
       group,
       name: name ?? 'check',
       windowMs,
@@ -194,7 +194,7 @@ export class FreqLimitService {
     const cost = read.optional('cost', check.cost, COUNT) ?? (typeof rule.cost === 'number' ? rule.cost : 1);
     const group = rule.headOf(windowMs);
     return {
-      key: group + this.textOfRule(check, rule, read),
+      key: group + rule.seal(this.textOfRule(check, rule, read)),
       group,
       name: rule.name,
       windowMs,

@@ -19,6 +19,7 @@ export {
   isFreqLimitError,
 } from './core/errors.js';
 export type { CheckResult, OnStoreError, Source } from './core/check.js';
+export type { HashKeys } from './core/seal.js';
 export type { Verdict, VerdictSource } from './core/verdict.js';
 export type { HeadersOption } from './http/headers.js';
 export type {

@@ -1,6 +1,7 @@
 import type { OnStoreError } from '../core/check.js';
 import { FreqLimitError } from '../core/errors.js';
 import { aFunction, BOOLEAN, COUNT, either, matching, oneOf, Properties } from '../core/forms.js';
+import { type Seal, UNSEALED } from '../core/seal.js';
 import { keyHead, ruleId } from '../core/store-key.js';
 import { toWindowMs, windowName } from './duration.js';
 import { compileKey, type CompiledKey } from './key.js';
@@ -24,6 +25,8 @@ export interface RuleDefaults {
   readonly onMissingKey: OnMissingKey;
   readonly countDenied: boolean;
   readonly onStoreError: OnStoreError;
+  /** What becomes of the texts that come from visitors. */
+  readonly seal: Seal;
 }
 
 /** The class and the handler that a rule is planned for: what makes their counters their own. */
@@ -57,6 +60,8 @@ export interface PlannedRule {
   readonly skipIf: OfContext<unknown> | undefined;
   /** The head of the counters' keys for a window; the key's text follows. */
   readonly headOf: (windowMs: number) => string;
+  /** What the key's text becomes before it follows the head; a constant one stays readable. */
+  readonly seal: Seal;
   /** Whether nothing of the rule is a function: then it is resolved without waiting, and cannot fail. */
   readonly isPlain: boolean;
 }
@@ -144,6 +149,7 @@ export function planRule(
     onStoreError: read.optional('onStoreError', rule.onStoreError, ON_STORE_ERROR) ?? defaults.onStoreError,
     skipIf,
     headOf: heads(defaults.namespace, id, window),
+    seal: key.isDynamic || key.paths.length > 0 ? defaults.seal : UNSEALED,
     isPlain: functions.length === 0 && !key.isDynamic,
   };
 }

@@ -83,7 +83,7 @@ function build(rule: PlannedRule, visit: Visit, [key, window, limit, cost]: Valu
 function toCheck(rule: PlannedRule, text: string, windowMs: number, limit: number, cost: number): Check {
   const { name, countDenied, onStoreError } = rule;
   const group = rule.headOf(windowMs);
-  return { key: group + text, group, name, windowMs, limit, cost, countDenied, onStoreError };
+  return { key: group + rule.seal(text), group, name, windowMs, limit, cost, countDenied, onStoreError };
 }
 
 function textWithoutKey(rule: PlannedRule, { address }: Visit): string | MissingKey | undefined {

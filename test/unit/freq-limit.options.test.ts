@@ -1,5 +1,6 @@
 import { Cluster, Redis } from 'ioredis';
 import { isFreqLimitError } from '../../src/core/errors.js';
+import { UNSEALED } from '../../src/core/seal.js';
 import { resolveOptions } from '../../src/freq-limit.options.js';
 import { thrownBy } from './fixtures.js';
 
@@ -22,6 +23,7 @@ const DEFAULT_OPTIONS = {
   hashTagBuckets: 256,
   coalesce: true,
   denyCache: true,
+  seal: UNSEALED,
 };
 
 const CLIENT = { status: 'ready', isCluster: false, evalsha: () => 1, eval: () => 1, del: () => 1 };
@@ -33,8 +35,10 @@ describe('resolveOptions', () => {
   });
 
   it('takes undefined as not given', () => {
-    const nothing = Object.fromEntries(Object.keys(DEFAULT_OPTIONS).map((option) => [option, undefined]));
-    expect(resolveOptions(nothing)).toEqual(DEFAULT_OPTIONS);
+    const names = [...Object.keys(DEFAULT_OPTIONS).filter((name) => name !== 'seal'), 'hashKeys'];
+    expect(resolveOptions(Object.fromEntries(names.map((name) => [name, undefined])))).toEqual(
+      DEFAULT_OPTIONS,
+    );
   });
 
   it('keeps what is given', () => {
@@ -58,7 +62,7 @@ describe('resolveOptions', () => {
       coalesce: false,
       denyCache: false,
     };
-    expect(resolveOptions(given)).toEqual(given);
+    expect(resolveOptions(given)).toEqual({ ...given, seal: UNSEALED });
   });
 
   it('answers what nobody can change, and changes nothing of what it was given', () => {
