@@ -184,6 +184,11 @@ export class FreqLimitPlans {
         `${rule.place}: key: it counts on the same counters as the rule at ${other.place}, by something else; ` +
           'give one of them another name, or both the same key',
       );
+    } else if (!isSameList(other.key.normalizers, rule.key.normalizers)) {
+      throw invalidRule(
+        `${rule.place}: normalize: it counts on the same counters as the rule at ${other.place}, spelt otherwise; ` +
+          'give one of them another name, or both the same normalize',
+      );
     }
   }
 

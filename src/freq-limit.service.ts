@@ -10,8 +10,9 @@ import type { FreqLimitPlans } from './freq-limit.plans.js';
 import { canonicalAddress } from './http/client-address.js';
 import { toWindowMs } from './rules/duration.js';
 import { textOfAll } from './rules/key.js';
+import { NormalizeError } from './rules/normalize.js';
 import { ON_STORE_ERROR, type PlannedRule } from './rules/planned-rule.js';
-import { textByAddress } from './rules/resolve.js';
+import { normalizeFailed, textByAddress } from './rules/resolve.js';
 import type { KeyValue, Window } from './rules/rule.js';
 import type { Store, StoreHealth } from './store/store.js';
 
@@ -247,9 +248,24 @@ export class FreqLimitService {
       return textByAddress(canonical(read.required('address', address, A_TEXT)));
     }
     const values = key === undefined ? [] : listOf(key);
-    const text = read.parsed('key', () => rule.key.fill(values, canonical));
+    const text = fill(rule, values, canonical, read);
     if (text === undefined) throw read.invalid('key', `${show(key)} holds no value to count by`);
     return text;
+  }
+}
+
+/** A function of the rule that fails is no fault of the caller's values. */
+function fill(
+  rule: PlannedRule,
+  values: readonly KeyValue[],
+  canonical: (address: string) => string,
+  read: Properties,
+): string | undefined {
+  try {
+    return rule.key.fill(values, canonical);
+  } catch (error) {
+    if (error instanceof NormalizeError) throw normalizeFailed(rule, error);
+    throw read.invalid('key', (error as Error).message, error);
   }
 }
 

@@ -27,6 +27,7 @@ export type {
   KeyPart,
   KeySpec,
   KeyValue,
+  Normalize,
   OfContext,
   OnMissingKey,
   RuleChanges,

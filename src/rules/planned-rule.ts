@@ -5,6 +5,7 @@ import { type Seal, UNSEALED } from '../core/seal.js';
 import { keyHead, ruleId } from '../core/store-key.js';
 import { toWindowMs, windowName } from './duration.js';
 import { compileKey, type CompiledKey } from './key.js';
+import { compileNormalize, refuseUnused } from './normalize.js';
 import type { FreqLimitRule, OfContext, OnMissingKey, Scope } from './rule.js';
 
 /** A rule as it was declared, with the place it stands at. */
@@ -80,6 +81,7 @@ export const RULE_PROPERTIES: readonly (keyof FreqLimitRule)[] = [
   'window',
   'limit',
   'key',
+  'normalize',
   'name',
   'scope',
   'onMissingKey',
@@ -101,6 +103,7 @@ export const HINTS = {
   tracker: 'key',
   getTracker: 'key',
   keyGenerator: 'key',
+  normalise: 'normalize',
   weight: 'cost',
   skip: 'skipIf',
   skipOnError: 'onStoreError',
@@ -126,9 +129,7 @@ export function planRule(
   if (scope === 'handler' && level === 'app') {
     throw read.invalid('scope', "a rule of the module counts per 'controller' or for the whole 'app'");
   }
-  // null is no key, and no way to ask for the default
-  // eslint-disable-next-line @typescript-eslint/prefer-nullish-coalescing
-  const key = read.parsed('key', () => compileKey(rule.key === undefined ? defaults.defaultKey : rule.key));
+  const key = keyOf(rule, defaults, read);
   const id = idOf(scope, owner, [name ?? '', ...(name === undefined ? [key.spec, windowSpec(window)] : [])]);
   const limit = read.required('limit', rule.limit, COUNT_OR_FUNCTION);
   const cost = read.optional('cost', rule.cost, COUNT_OR_FUNCTION) ?? 1;
@@ -150,8 +151,24 @@ export function planRule(
     skipIf,
     headOf: heads(defaults.namespace, id, window),
     seal: key.isDynamic || key.paths.length > 0 ? defaults.seal : UNSEALED,
-    isPlain: functions.length === 0 && !key.isDynamic,
+    isPlain: functions.length === 0 && !key.isDynamic && !key.normalizers.some(isFunction),
   };
+}
+
+function keyOf(rule: FreqLimitRule, defaults: RuleDefaults, read: Properties): CompiledKey {
+  const normalization = read.parsed('normalize', () => compileNormalize(rule.normalize));
+  // null is no key, and no way to ask for the default
+  // eslint-disable-next-line @typescript-eslint/prefer-nullish-coalescing
+  const spec = rule.key === undefined ? defaults.defaultKey : rule.key;
+  const key = read.parsed('key', () => compileKey(spec, normalization));
+  read.parsed('normalize', () => {
+    refuseUnused(normalization, key);
+  });
+  return key;
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function';
 }
 
 export function invalidRule(message: string, cause?: unknown): FreqLimitError {
