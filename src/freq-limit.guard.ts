@@ -81,6 +81,7 @@ export class FreqLimitGuard implements CanActivate {
 
   private resolve(plan: Plan, context: ExecutionContext): MaybePromise<boolean> {
     const visit = HttpVisit.of(context, this.options.ipv6Subnet, this.warnOfNoAddress);
+    if (this.options.isExempt?.(visit.addressText, visit.request?.['headers']) === true) return true;
     return then(resolve(plan, visit, context), (checks) => this.ask(checks, context));
   }
 

@@ -2,6 +2,7 @@ import type { OnStoreError } from './core/check.js';
 import { FreqLimitError } from './core/errors.js';
 import { aFunction, BOOLEAN, type Form, matching, oneOf, Properties, wholeNumber } from './core/forms.js';
 import { type HashKeys, sealOf } from './core/seal.js';
+import { type Exempt, exemptOf } from './http/exempt.js';
 import type { HeadersOption } from './http/headers.js';
 import { compileKey } from './rules/key.js';
 import { ON_MISSING_KEY, ON_STORE_ERROR, type RuleDefaults } from './rules/planned-rule.js';
@@ -64,6 +65,19 @@ export interface FreqLimitOptions {
    * @default never
    */
   readonly skipIf?: OfContext<boolean | undefined> | undefined;
+  /**
+   * Addresses and ranges, such as `'203.0.113.7'`, `'10.0.0.0/8'`, `'2001:db8::/32'`, whose visits all rules are left out
+   * for. The whole address is looked at, whatever `ipv6Subnet` says, and it is `request.ip`: only as true as the
+   * application's trust in its proxies.
+   * @default none
+   */
+  readonly allowList?: readonly string[] | undefined;
+  /**
+   * Patterns and texts: visits whose `User-Agent` matches one, or holds one, all rules are left out for. Anybody can write
+   * any user agent, so this is a courtesy among friends and keeps nobody out.
+   * @default none
+   */
+  readonly ignoreUserAgents?: readonly (RegExp | string)[] | undefined;
   /**
    * Which headers answers carry: `'draft'`, `'draft-11'`, `'legacy'`, `'both'` or `'none'`.
    * @default 'draft'
@@ -129,6 +143,7 @@ export interface ResolvedOptions extends RuleDefaults {
   readonly rules: readonly (FreqLimitRule | string)[];
   readonly namedRules: NamedRulesTable;
   readonly skipIf: OfContext<unknown> | undefined;
+  readonly isExempt: Exempt | undefined;
   readonly headers: HeadersOption;
   readonly ipv6Subnet: number;
   readonly maxCounters: number;
@@ -150,6 +165,8 @@ const OPTIONS: readonly (keyof FreqLimitOptions)[] = [
   'onMissingKey',
   'countDenied',
   'skipIf',
+  'allowList',
+  'ignoreUserAgents',
   'headers',
   'ipv6Subnet',
   'maxCounters',
@@ -175,6 +192,8 @@ const HINTS = {
   storeClient: 'redis',
   key: 'defaultKey',
   skip: 'skipIf',
+  whitelist: 'allowList',
+  allowlist: 'allowList',
   skipOnError: 'onStoreError',
   passOnStoreError: 'onStoreError',
   insuranceLimiter: 'onStoreError',
@@ -229,6 +248,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     onMissingKey: read.optional('onMissingKey', given['onMissingKey'], ON_MISSING_KEY) ?? 'ip',
     countDenied: read.optional('countDenied', given['countDenied'], BOOLEAN) ?? false,
     skipIf: read.optional('skipIf', given['skipIf'], SKIP_IF),
+    isExempt: exemptOf(given['allowList'], given['ignoreUserAgents'], read),
     headers: read.optional('headers', given['headers'], HEADERS) ?? 'draft',
     ipv6Subnet: read.optional('ipv6Subnet', given['ipv6Subnet'], wholeNumber(32, 128)) ?? 64,
     maxCounters: read.optional('maxCounters', given['maxCounters'], wholeNumber(1, 10_000_000)) ?? 100_000,

@@ -30,9 +30,15 @@ export class HttpVisit implements Visit {
     return this.known.address;
   }
 
-  private readAddress(): string | undefined {
+  /** The address as the request tells it. */
+  get addressText(): string | undefined {
     const text = this.request?.ip ?? this.request?.socket?.remoteAddress;
-    if (typeof text === 'string' && text !== '') return canonicalAddress(text, this.ipv6Subnet);
+    return typeof text === 'string' && text !== '' ? text : undefined;
+  }
+
+  private readAddress(): string | undefined {
+    const text = this.addressText;
+    if (text !== undefined) return canonicalAddress(text, this.ipv6Subnet);
     if (this.request !== undefined) this.onNoAddress();
     return undefined;
   }

@@ -13,6 +13,7 @@ const DEFAULT_OPTIONS = {
   onMissingKey: 'ip',
   countDenied: false,
   skipIf: undefined,
+  isExempt: undefined,
   headers: 'draft',
   ipv6Subnet: 64,
   maxCounters: 100_000,
@@ -35,7 +36,12 @@ describe('resolveOptions', () => {
   });
 
   it('takes undefined as not given', () => {
-    const names = [...Object.keys(DEFAULT_OPTIONS).filter((name) => name !== 'seal'), 'hashKeys'];
+    const names = [
+      ...Object.keys(DEFAULT_OPTIONS).filter((name) => name !== 'seal' && name !== 'isExempt'),
+      'hashKeys',
+      'allowList',
+      'ignoreUserAgents',
+    ];
     expect(resolveOptions(Object.fromEntries(names.map((name) => [name, undefined])))).toEqual(
       DEFAULT_OPTIONS,
     );
