@@ -1,16 +1,19 @@
 import { Cluster, Redis } from 'ioredis';
 import { isFreqLimitError } from '../../src/core/errors.js';
+import { UNSEALED } from '../../src/core/seal.js';
 import { resolveOptions } from '../../src/freq-limit.options.js';
 import { thrownBy } from './fixtures.js';
 
 const DEFAULT_OPTIONS = {
   redis: undefined,
   rules: [],
+  namedRules: {},
   defaultKey: '{ip}',
   namespace: 'fl',
   onMissingKey: 'ip',
   countDenied: false,
   skipIf: undefined,
+  isExempt: undefined,
   headers: 'draft',
   errorFormat: 'nest',
   message: undefined,
@@ -27,6 +30,7 @@ const DEFAULT_OPTIONS = {
   hashTagBuckets: 256,
   coalesce: true,
   denyCache: true,
+  seal: UNSEALED,
 };
 
 const CLIENT = { status: 'ready', isCluster: false, evalsha: () => 1, eval: () => 1, del: () => 1 };
@@ -38,14 +42,22 @@ describe('resolveOptions', () => {
   });
 
   it('takes undefined as not given', () => {
-    const nothing = Object.fromEntries(Object.keys(DEFAULT_OPTIONS).map((option) => [option, undefined]));
-    expect(resolveOptions(nothing)).toEqual(DEFAULT_OPTIONS);
+    const names = [
+      ...Object.keys(DEFAULT_OPTIONS).filter((name) => name !== 'seal' && name !== 'isExempt'),
+      'hashKeys',
+      'allowList',
+      'ignoreUserAgents',
+    ];
+    expect(resolveOptions(Object.fromEntries(names.map((name) => [name, undefined])))).toEqual(
+      DEFAULT_OPTIONS,
+    );
   });
 
   it('keeps what is given', () => {
     const given = {
       redis: { cluster: [{ host: 'localhost', port: 7000 }], options: { redisOptions: { db: 0 } } },
-      rules: [{ window: '1m', limit: 5 }],
+      rules: [{ window: '1m', limit: 5 }, 'login'],
+      namedRules: { login: { window: '15m', limit: 5 } },
       defaultKey: ['{user.id}', () => 'tenant'],
       namespace: 'shop:eu-1.a_b',
       onMissingKey: 'deny',
@@ -68,7 +80,7 @@ describe('resolveOptions', () => {
       coalesce: false,
       denyCache: false,
     };
-    expect(resolveOptions(given)).toEqual(given);
+    expect(resolveOptions(given)).toEqual({ ...given, seal: UNSEALED });
   });
 
   it('answers what nobody can change, and changes nothing of what it was given', () => {
