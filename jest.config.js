@@ -16,12 +16,16 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/pack/', '<rootDir>/test/fault/'],
   modulePathIgnorePatterns: ['<rootDir>/dist'],
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', '^nestjs-freq-limit$': '<rootDir>/src/index.ts' },
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    '^nestjs-freq-limit$': '<rootDir>/src/index.ts',
+    '^nestjs-freq-limit/(testing)$': '<rootDir>/src/$1/index.ts',
+  },
   transform: { '^.+\\.ts$': ['@swc/jest', swc] },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testTimeout: 20_000,
-  collectCoverageFrom: ['src/**/*.ts', '!src/**/*.generated.ts', '!src/index.ts'],
+  collectCoverageFrom: ['src/**/*.ts', '!src/**/*.generated.ts', '!src/**/index.ts'],
   coverageProvider: 'v8',
   coverageThreshold: { global: { statements: 90, branches: 85, functions: 90, lines: 90 } },
 };
