@@ -19,7 +19,8 @@ export default {
   moduleNameMapper: {
     '^(\\.{1,2}/.*)\\.js$': '$1',
     '^nestjs-freq-limit$': '<rootDir>/src/index.ts',
-    '^nestjs-freq-limit/(testing)$': '<rootDir>/src/$1/index.ts',
+    '^nestjs-freq-limit/(testing|throttler)$': '<rootDir>/src/$1/index.ts',
+    '^@nestjs/throttler$': '<rootDir>/test/support/throttler.ts',
   },
   transform: { '^.+\\.ts$': ['@swc/jest', swc] },
   globalSetup: '<rootDir>/test/support/global-setup.ts',

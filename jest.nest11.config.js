@@ -6,7 +6,7 @@ export default {
   displayName: 'nest-11',
   moduleNameMapper: {
     ...base.moduleNameMapper,
-    '^(@nestjs/(?:common|core|testing|platform-express|platform-fastify)|ioredis)(/.*)?$':
-      '<rootDir>/compat/nest-11/node_modules/$1$2',
+    // of Nest's own packages the throttler alone has one version for both majors
+    '^(@nestjs/(?!throttler(?:/|$))[^/]+|ioredis)(/.*)?$': '<rootDir>/compat/nest-11/node_modules/$1$2',
   },
 };
