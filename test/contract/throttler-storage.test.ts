@@ -130,9 +130,12 @@ const HISTORIES: readonly (readonly [string, History])[] = [
   ],
 ];
 
-type Record = Awaited<ReturnType<ThrottlerStorageService['increment']>>;
+type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorageService['increment']>>;
 
-function told({ totalHits, timeToExpire, isBlocked, timeToBlockExpire }: Record, expected: string): string {
+function told(
+  { totalHits, timeToExpire, isBlocked, timeToBlockExpire }: ThrottlerRecord,
+  expected: string,
+): string {
   if (isBlocked) return `blocked for ${timeToBlockExpire}`;
   return expected.includes('/') ? `${totalHits}/${timeToExpire}` : String(totalHits);
 }
@@ -176,7 +179,7 @@ describe.each(['memory', 'redis'] as const)('the storage for the throttler, in %
   });
 
   it('says of a blocked visit what the throttler shows: one hit too many', async () => {
-    const visit = (): Promise<Record> => storage.increment('ann', 60_000, 2, 5_000, 'default');
+    const visit = (): Promise<ThrottlerRecord> => storage.increment('ann', 60_000, 2, 5_000, 'default');
     for (const totalHits of [1, 2]) expect(await visit()).toMatchObject({ totalHits, timeToBlockExpire: 0 });
     for (let i = 0; i < 3; i++) expect(await visit()).toMatchObject({ totalHits: 3, isBlocked: true });
   });
@@ -191,7 +194,7 @@ describe.each(['memory', 'redis'] as const)('the storage for the throttler, in %
       ['a:b', '{c}'],
       ['a', 'b:{c}'],
     ] as const;
-    const visit = (name: string, key: string): Promise<Record> =>
+    const visit = (name: string, key: string): Promise<ThrottlerRecord> =>
       storage.increment(key, 60_000, 1, 60_000, name);
     for (const [name, key] of pairs) expect((await visit(name, key)).isBlocked).toBe(false);
     for (const [name, key] of pairs) expect((await visit(name, key)).isBlocked).toBe(true);
