@@ -33,8 +33,8 @@ export class ArticlesController {
       redis: process.env['REDIS_URL'],
       headers: 'legacy',
       rules: [
-        { name: 'burst', window: '1s', limit: 3, scope: 'controller' },
-        { name: 'minute', window: '1m', limit: 100, scope: 'controller' },
+        { name: 'burst', window: '1s', limit: 3, scope: 'handler' },
+        { name: 'minute', window: '1m', limit: 100, scope: 'handler' },
       ],
     }),
   ],

@@ -155,9 +155,6 @@ export function planRule(
   const window =
     typeof rule.window === 'function' ? rule.window : read.parsed('window', () => toWindowMs(rule.window));
   const scope = read.optional('scope', rule.scope, SCOPE) ?? level;
-  if (scope === 'handler' && level === 'app') {
-    throw read.invalid('scope', "a rule of the module counts per 'controller' or for the whole 'app'");
-  }
   const key = keyOf(rule, defaults, read);
   const id = idOf(scope, owner, [name ?? '', ...(name === undefined ? [key.spec, windowSpec(window)] : [])]);
   const limit = read.required('limit', rule.limit, COUNT_OR_FUNCTION);
