@@ -14,7 +14,12 @@ import { isFreqLimitError, showError } from './core/errors.js';
 import { isPromise, type MaybePromise, then } from './core/maybe-promise.js';
 import { toVerdict, type Verdict } from './core/verdict.js';
 import { FreqLimitExceededException } from './freq-limit.exception.js';
-import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
+import {
+  FREQ_LIMIT_GUARD,
+  FREQ_LIMIT_PLANS,
+  FREQ_LIMIT_RESOLVED_OPTIONS,
+  FREQ_LIMIT_STORE,
+} from './freq-limit.tokens.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
 import { type Header, headersFor } from './http/headers.js';
@@ -41,6 +46,8 @@ const MODULE = { place: 'FreqLimitModule' };
  */
 @Injectable()
 export class FreqLimitGuard implements CanActivate {
+  /** @internal */
+  static readonly [FREQ_LIMIT_GUARD] = true;
   private readonly logger = new Logger('FreqLimit');
   private hasWarned = false;
 

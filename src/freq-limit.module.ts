@@ -9,6 +9,7 @@ import {
 import { DiscoveryModule, ModulesContainer } from '@nestjs/core';
 import { FreqLimitError, show } from './core/errors.js';
 import { BOOLEAN, Properties } from './core/forms.js';
+import { FreqLimitAdvice } from './freq-limit.advice.js';
 import { FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
 import {
   type ASYNC_OPTIONS_TYPE,
@@ -49,6 +50,7 @@ const ASYNC_PROPERTIES = [
       inject: [FREQ_LIMIT_RESOLVED_OPTIONS],
     },
     { provide: FREQ_LIMIT_PLANS, useClass: FreqLimitPlans },
+    FreqLimitAdvice,
     FreqLimitService,
     FreqLimitHealthIndicator,
   ],

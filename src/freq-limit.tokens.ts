@@ -8,3 +8,6 @@ export const FREQ_LIMIT_RESOLVED_OPTIONS = 'nestjs-freq-limit:resolved-options';
 export const FREQ_LIMIT_PLANS = 'nestjs-freq-limit:plans';
 /** The store that counts. */
 export const FREQ_LIMIT_STORE = 'nestjs-freq-limit:store';
+
+/** Marks the classes of our guards, so that they are known where the package is loaded twice. */
+export const FREQ_LIMIT_GUARD = Symbol.for('nestjs-freq-limit:guard');
