@@ -1,9 +1,11 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { ContextAdapter } from './contexts/context-adapter.js';
+import type { CheckResult } from './core/check.js';
+import { UNSEALED } from './core/seal.js';
 import { isTighter, toVerdict, type Verdict } from './core/verdict.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
-import { type Header, headersFor } from './http/headers.js';
+import { type Header, headersFor, type Shown, type ShownResult } from './http/headers.js';
 import type { PlannedCheck } from './rules/resolve.js';
 
 /** Sets the headers of an answer, wherever a visit's context has a response to set them on. */
@@ -26,7 +28,14 @@ export class AnswerHeaders {
     const response = adapter.response?.(context);
     if (response === undefined || this.options.headers === 'none') return;
     if (context.getType() !== 'http' && !this.isTightest(verdict, response)) return;
-    this.set(headersFor(verdict, this.options.headers, visible(verdict, checks)), response);
+    this.set(headersFor(verdict, this.options.headers, this.shownOf(verdict, checks)), response);
+  }
+
+  private shownOf(verdict: Verdict, checks: readonly PlannedCheck[]): Shown {
+    const shown = visible(verdict, checks);
+    if (!this.options.partitionKeys) return shown;
+    const byName = new Map(checks.map((check) => [check.name, check]));
+    return { ...shown, results: shown.results.map((one) => withPartitionKey(one, byName.get(one.name))) };
   }
 
   set(headers: readonly Header[], response: unknown): void {
@@ -52,6 +61,12 @@ function visible(verdict: Verdict, checks: readonly PlannedCheck[]): Verdict {
   return toVerdict(
     verdict.results.filter((_, i) => checks[i]?.rule.hidden === false && !checks[i].rule.shadow),
   );
+}
+
+/** The key's text as the store has it, an HMAC: it tells partitions apart, and nothing of what is in them. */
+function withPartitionKey(result: CheckResult, check: PlannedCheck | undefined): ShownResult {
+  if (check === undefined || check.rule.seal === UNSEALED) return result;
+  return { ...result, partitionKey: Buffer.from(check.key.slice(check.group.length)).toString('base64') };
 }
 
 /** Both platforms' responses; contexts of GraphQL may hold anything. */

@@ -94,6 +94,12 @@ export interface FreqLimitOptions {
    */
   readonly headers?: HeadersOption | undefined;
   /**
+   * Whether the draft's headers carry a partition key `pk` for each rule that counts by something, so that a client who
+   * acts for several users can tell their quotas apart. It is the HMAC of what is counted by, so `hashKeys` is needed.
+   * @default false
+   */
+  readonly partitionKeys?: boolean | undefined;
+  /**
    * How the body of a refusal looks: as Nest's own exceptions, or `'problem'` for problem details (RFC 9457).
    * @default 'nest'
    */
@@ -181,6 +187,7 @@ export interface ResolvedOptions extends RuleDefaults {
   readonly skipIf: OfContext<unknown> | undefined;
   readonly isExempt: Exempt | undefined;
   readonly headers: HeadersOption;
+  readonly partitionKeys: boolean;
   readonly errorFormat: ErrorFormat;
   readonly message: DenialMessage | undefined;
   readonly exceptionFactory: ExceptionFactory | undefined;
@@ -210,6 +217,7 @@ const OPTIONS: readonly (keyof FreqLimitOptions)[] = [
   'allowList',
   'ignoreUserAgents',
   'headers',
+  'partitionKeys',
   'errorFormat',
   'message',
   'exceptionFactory',
@@ -297,6 +305,9 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     if (given[option] !== undefined && !isClustered(redis))
       throw read.invalid(option, 'is for a Redis Cluster, and redis names none');
   }
+  if (given['partitionKeys'] === true && given['hashKeys'] === undefined) {
+    throw read.invalid('partitionKeys', 'needs hashKeys: else a key could be guessed from what headers tell');
+  }
   return Object.freeze({
     redis,
     rules: Object.freeze([...((rules as readonly (FreqLimitRule | string)[] | undefined) ?? [])]),
@@ -309,6 +320,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     skipIf: read.optional('skipIf', given['skipIf'], SKIP_IF),
     isExempt: exemptOf(given['allowList'], given['ignoreUserAgents'], read),
     headers: read.optional('headers', given['headers'], HEADERS) ?? 'draft',
+    partitionKeys: read.optional('partitionKeys', given['partitionKeys'], BOOLEAN) ?? false,
     errorFormat: read.optional('errorFormat', given['errorFormat'], ERROR_FORMAT) ?? 'nest',
     message: read.optional('message', given['message'], MESSAGE),
     exceptionFactory: read.optional(

@@ -17,9 +17,20 @@ import type { Verdict } from '../core/verdict.js';
  */
 export type HeadersOption = 'draft' | 'draft-12' | 'draft-11' | 'legacy' | 'both' | 'retry-after' | 'none';
 
+/** A verdict, as far as its numbers are told. */
+export interface Shown {
+  readonly results: readonly ShownResult[];
+  readonly tightest: CheckResult | undefined;
+}
+
+/** A result that is told, with the partition key of its counter where that is wanted, in base64. */
+export interface ShownResult extends CheckResult {
+  readonly partitionKey?: string;
+}
+
 export type Header = readonly [name: string, value: string];
 
-type Format = (verdict: Verdict) => readonly Header[];
+type Format = (shown: Shown) => readonly Header[];
 
 const FORMATS: Record<HeadersOption, readonly Format[]> = {
   draft: [draft12],
@@ -35,7 +46,7 @@ const FORMATS: Record<HeadersOption, readonly Format[]> = {
  * The headers of a verdict. Rules without a limit have none, and none has what the store itself has not answered.
  * @param shown the part of the verdict whose numbers are told
  */
-export function headersFor(verdict: Verdict, option: HeadersOption, shown = verdict): Header[] {
+export function headersFor(verdict: Verdict, option: HeadersOption, shown: Shown = verdict): Header[] {
   const headers: Header[] = [];
   for (const format of FORMATS[option]) headers.push(...format(shown));
   if (option !== 'none' && !verdict.allowed)
@@ -64,16 +75,16 @@ export function retryAfterSeconds(verdict: Verdict): number {
   return Math.max(1, seconds(verdict.tightest?.retryAfterMs ?? 0));
 }
 
-function draft12(verdict: Verdict): readonly Header[] {
-  return drafted(verdict, 'a', 'w', ({ cost }) => (cost === 1 ? '' : `;c=${integer(cost)}`));
+function draft12(shown: Shown): readonly Header[] {
+  return drafted(shown, 'a', 'w', ({ cost }) => (cost === 1 ? '' : `;c=${integer(cost)}`));
 }
 
-function draft11(verdict: Verdict): readonly Header[] {
-  return drafted(verdict, 'r', 't', () => '');
+function draft11(shown: Shown): readonly Header[] {
+  return drafted(shown, 'r', 't', () => '');
 }
 
 function drafted(
-  { results }: Verdict,
+  { results }: Shown,
   available: string,
   window: string,
   costOf: (result: CheckResult) => string,
@@ -81,14 +92,15 @@ function drafted(
   let policies = '';
   let limits = '';
   for (const result of results) {
-    const { name, limit, windowMs, remaining, resetAfterMs, source } = result;
+    const { name, limit, windowMs, remaining, resetAfterMs, source, partitionKey } = result;
     if (limit === Infinity || source !== 'store') continue;
     const separator = policies === '' ? '' : ', ';
-    policies += `${separator}"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}`;
+    const partition = partitionKey === undefined ? '' : `;pk=:${partitionKey}:`;
+    policies += `${separator}"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}${partition}`;
     limits += `${separator}"${name}";${available}=${integer(remaining)}`;
     // where no window is open there is no time to tell, and it may be left out
     if (resetAfterMs > 0) limits += `;${window}=${integer(seconds(resetAfterMs))}`;
-    limits += costOf(result);
+    limits += costOf(result) + partition;
   }
   return policies === ''
     ? []
@@ -98,7 +110,7 @@ function drafted(
       ];
 }
 
-function legacy({ tightest }: Verdict): readonly Header[] {
+function legacy({ tightest }: Shown): readonly Header[] {
   if (tightest === undefined || tightest.limit === Infinity || tightest.source !== 'store') return [];
   return [
     ['X-RateLimit-Limit', String(tightest.limit)],
