@@ -23,6 +23,7 @@ export default {
     '^@nestjs/throttler$': '<rootDir>/test/support/throttler.ts',
   },
   transform: { '^.+\\.ts$': ['@swc/jest', swc] },
+  setupFiles: ['<rootDir>/test/support/without-redis-url.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testTimeout: 20_000,

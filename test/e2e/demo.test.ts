@@ -2,9 +2,6 @@ import { AppModule } from '../../examples/sms/app.module.js';
 import { closeApps, PLATFORMS, serve, statuses } from '../support/app.js';
 import { post, remaining } from '../support/http.js';
 
-// the demo counts in memory here, whatever the environment of the tests says
-delete process.env['REDIS_URL'];
-
 afterEach(closeApps);
 
 describe.each(PLATFORMS)('the demo on %s', (platform) => {
