@@ -1,11 +1,16 @@
 import 'reflect-metadata';
 import { documentDenial } from './freq-limit.open-api.js';
-import { isOutcomeInterceptor, OUTCOME_INTERCEPTOR } from './freq-limit.interceptor.js';
+import { ERROR_INTERCEPTOR, isOutcomeInterceptor, OUTCOME_INTERCEPTOR } from './freq-limit.interceptor.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
+import { type ClassRef, methodNames } from './rules/metadata.js';
 
 /** Where Nest keeps what `@UseInterceptors` says of a handler. */
 const INTERCEPTORS = '__interceptors__';
+/** Where Nest keeps what a handler's parameters are, by `kind:index`, and whether `@Res()` leaves the answer to Nest. */
+const ROUTE_ARGUMENTS = '__routeArguments__';
+const PASSTHROUGH = '__responsePassthrough__';
+const RESPONSE_OR_NEXT = /^[12]:/;
 
 /**
  * Gives handlers what Nest and OpenAPI read from them: an interceptor where a rule counts by how a visit ends, and the
@@ -14,14 +19,24 @@ const INTERCEPTORS = '__interceptors__';
  */
 export function prepareHandlers(plans: FreqLimitPlans, options: ResolvedOptions): void {
   for (const { classRef, method, plan } of plans.handlers()) {
-    if (plan.settles) watchOutcome(method);
+    if (plan.settles) watchOutcome(classRef, method);
     documentDenial(classRef, method, plan, options);
   }
 }
 
 /** Around all others of the handler, so that it sees what they make of its answer. */
-function watchOutcome(method: object): void {
+function watchOutcome(classRef: ClassRef, method: object): void {
   const others = (Reflect.getMetadata(INTERCEPTORS, method) ?? []) as readonly unknown[];
   if (others.some(isOutcomeInterceptor)) return;
-  Reflect.defineMetadata(INTERCEPTORS, [OUTCOME_INTERCEPTOR, ...others], method);
+  const own = answersItself(classRef, method) ? ERROR_INTERCEPTOR : OUTCOME_INTERCEPTOR;
+  Reflect.defineMetadata(INTERCEPTORS, [own, ...others], method);
+}
+
+/** Whether a handler asks for the response or for `next`, and Nest leaves the answer to it. */
+function answersItself(classRef: ClassRef, method: object): boolean {
+  const prototype = classRef.prototype as Readonly<Record<string, unknown>>;
+  const name = methodNames(classRef).find((one) => prototype[one] === method) ?? '';
+  if (Reflect.getMetadata(PASSTHROUGH, classRef, name) === true) return false;
+  const kinds = Object.keys((Reflect.getMetadata(ROUTE_ARGUMENTS, classRef, name) ?? {}) as object);
+  return kinds.some((kind) => RESPONSE_OR_NEXT.test(kind));
 }
