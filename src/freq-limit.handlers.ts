@@ -1,9 +1,8 @@
 import 'reflect-metadata';
-import { documentDenial } from './freq-limit.open-api.js';
+import { documentDenials } from './freq-limit.open-api.js';
 import { ERROR_INTERCEPTOR, isOutcomeInterceptor, OUTCOME_INTERCEPTOR } from './freq-limit.interceptor.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
-import type { FreqLimitPlans } from './freq-limit.plans.js';
-import { type ClassRef, methodNames } from './rules/metadata.js';
+import type { FreqLimitPlans, HandlerPlan } from './freq-limit.plans.js';
 
 /** Where Nest keeps what `@UseInterceptors` says of a handler. */
 const INTERCEPTORS = '__interceptors__';
@@ -18,24 +17,22 @@ const RESPONSE_OR_NEXT = /^[12]:/;
  * is put together.
  */
 export function prepareHandlers(plans: FreqLimitPlans, options: ResolvedOptions): void {
-  for (const { classRef, method, plan } of plans.handlers()) {
-    if (plan.settles) watchOutcome(classRef, method);
-    documentDenial(classRef, method, plan, options);
-  }
+  const handlers = plans.handlers();
+  for (const handler of handlers) if (handler.plan.settles) watchOutcome(handler);
+  documentDenials(handlers, options);
 }
 
 /** Around all others of the handler, so that it sees what they make of its answer. */
-function watchOutcome(classRef: ClassRef, method: object): void {
+function watchOutcome(handler: HandlerPlan): void {
+  const { method } = handler;
   const others = (Reflect.getMetadata(INTERCEPTORS, method) ?? []) as readonly unknown[];
   if (others.some(isOutcomeInterceptor)) return;
-  const own = answersItself(classRef, method) ? ERROR_INTERCEPTOR : OUTCOME_INTERCEPTOR;
-  Reflect.defineMetadata(INTERCEPTORS, [own, ...others], method);
+  const ours = answersItself(handler) ? ERROR_INTERCEPTOR : OUTCOME_INTERCEPTOR;
+  Reflect.defineMetadata(INTERCEPTORS, [ours, ...others], method);
 }
 
 /** Whether a handler asks for the response or for `next`, and Nest leaves the answer to it. */
-function answersItself(classRef: ClassRef, method: object): boolean {
-  const prototype = classRef.prototype as Readonly<Record<string, unknown>>;
-  const name = methodNames(classRef).find((one) => prototype[one] === method) ?? '';
+function answersItself({ classRef, name }: HandlerPlan): boolean {
   if (Reflect.getMetadata(PASSTHROUGH, classRef, name) === true) return false;
   const kinds = Object.keys((Reflect.getMetadata(ROUTE_ARGUMENTS, classRef, name) ?? {}) as object);
   return kinds.some((kind) => RESPONSE_OR_NEXT.test(kind));
