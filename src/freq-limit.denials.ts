@@ -2,7 +2,7 @@ import { type ExecutionContext, Logger } from '@nestjs/common';
 import { show, showError } from './core/errors.js';
 import { attempt, isPromise, type MaybePromise, then } from './core/maybe-promise.js';
 import type { Verdict } from './core/verdict.js';
-import { denialOf, FreqLimitExceededException } from './freq-limit.exception.js';
+import { denialOf, FreqLimitExceededException, markExceeded } from './freq-limit.exception.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { Denial } from './http/error-body.js';
 import type { PlannedRule } from './rules/planned-rule.js';
@@ -21,7 +21,11 @@ export class Denials {
     const { exceptionFactory } = this.options;
     if (exceptionFactory === undefined) return this.toException(verdict, checks, context);
     const made = this.ask('exceptionFactory', () => exceptionFactory(verdict, context), isError);
-    return then(made, (exception) => exception ?? this.toException(verdict, checks, context));
+    return then(made, (exception) => {
+      if (exception === undefined) return this.toException(verdict, checks, context);
+      markExceeded(exception, verdict);
+      return exception;
+    });
   }
 
   private toException(

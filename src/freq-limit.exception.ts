@@ -49,7 +49,9 @@ export function isFreqLimitExceeded(error: unknown): error is ExceededError {
   return typeof error === 'object' && error !== null && BRAND in error;
 }
 
-/** Makes an error of another transport known as the denial that it tells of. */
+/** Makes an error of another transport, or of the application, known as the denial that it tells of. */
 export function markExceeded(error: object, verdict: Verdict): void {
-  Object.assign(error, { [BRAND]: true, verdict });
+  // one that cannot be written to goes on as it is
+  Reflect.set(error, BRAND, true);
+  Reflect.set(error, 'verdict', verdict);
 }

@@ -38,6 +38,7 @@ import {
 import { PROBLEM_CONTENT_TYPE, refusalBody } from './http/error-body.js';
 import type { Header } from './http/headers.js';
 import { onFinish } from './http/on-finish.js';
+import { sendAsProblem } from './http/problem.js';
 import type { Plan } from './rules/plan.js';
 import { evaluate, type MissingKey, type PlannedCheck, resolve } from './rules/resolve.js';
 import { withShadows } from './rules/shadow.js';
@@ -204,8 +205,11 @@ export class FreqLimitGuard implements CanActivate {
   ): MaybePromise<Error> {
     if (!(exception instanceof HttpException)) return exception;
     if (adapter.toError !== undefined) return adapter.toError(exception, context);
-    const isProblem = this.options.errorFormat === 'problem' && isProblemBody(exception.getResponse());
-    if (isProblem) this.headers.set(PROBLEM, adapter.response?.(context));
+    const body: unknown = exception.getResponse();
+    if (this.options.errorFormat === 'problem' && isProblemBody(body)) {
+      const response = adapter.response?.(context);
+      if (!sendAsProblem(response, body)) this.headers.set(PROBLEM, response);
+    }
     return exception;
   }
 

@@ -8,32 +8,43 @@ import {
   type ObservableNotification,
   of,
 } from 'rxjs';
-import { type End, take } from './contexts/invocations.js';
+import { claim, type End } from './contexts/invocations.js';
 
 const BRAND = Symbol.for('nestjs-freq-limit:outcome-interceptor');
+
+type OutcomeInterceptor = NestInterceptor & { readonly [BRAND]: true };
 
 /**
  * Stands around handlers with a rule that counts by how a visit ends, and tells the guard's decision of it before the
  * answer goes on. It knows nothing but the context, so one serves all applications of a process.
  */
-export const OUTCOME_INTERCEPTOR: NestInterceptor & { readonly [BRAND]: true } = {
-  [BRAND]: true,
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const settle = take(context)?.settle;
-    if (settle === undefined) return next.handle();
-    return next.handle().pipe(
-      materialize(),
-      // a stream has ended well, as far as limits go, when it begins
-      concatMap((event, i) => (i === 0 ? from(settled(event)) : of(event))),
-      dematerialize(),
-    );
+export const OUTCOME_INTERCEPTOR = outcomeInterceptor(false);
 
-    async function settled(event: ObservableNotification<unknown>): Promise<ObservableNotification<unknown>> {
-      await settle?.(endOf(event));
-      return event;
-    }
-  },
-};
+/** The same for handlers that answer HTTP requests themselves: what they return tells nothing of how that goes. */
+export const ERROR_INTERCEPTOR = outcomeInterceptor(true);
+
+function outcomeInterceptor(answersItself: boolean): OutcomeInterceptor {
+  return {
+    [BRAND]: true,
+    intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+      const settle = claim(context);
+      if (settle === undefined) return next.handle();
+      const onlyErrors = answersItself && context.getType() === 'http';
+      return next.handle().pipe(
+        materialize(),
+        // a stream has ended well, as far as limits go, when it begins
+        concatMap((event, i) => (i === 0 ? from(settled(event)) : of(event))),
+        dematerialize(),
+      );
+
+      async function settled(event: ObservableNotification<unknown>): Promise<typeof event> {
+        // what is left here the end of the response settles
+        if (event.kind === 'E' || !onlyErrors) await settle?.(endOf(event));
+        return event;
+      }
+    },
+  };
+}
 
 function endOf(event: ObservableNotification<unknown>): End {
   return event.kind === 'E'

@@ -32,6 +32,7 @@ interface ClassPlans {
 /** A handler's function and its plan. */
 export interface HandlerPlan {
   readonly classRef: ClassRef;
+  readonly name: string;
   readonly method: Handler;
   readonly plan: Plan;
 }
@@ -105,7 +106,7 @@ export class FreqLimitPlans {
         const method = methodOf(classRef.prototype, name);
         if (method === undefined || Reflect.getMetadataKeys(method).length === 0) return [];
         const plan = this.planIfRight(plans, name);
-        return plan === undefined ? [] : [{ classRef, method, plan }];
+        return plan === undefined ? [] : [{ classRef, name, method, plan }];
       });
     });
   }

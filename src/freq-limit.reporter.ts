@@ -22,9 +22,9 @@ interface Hooks {
   readonly onDenied: FreqLimitHook | undefined;
 }
 
-/** What shadow rules of one name would have denied, and has not been told yet. */
+/** What has happened and has not been told yet. */
 interface Untold {
-  visits: number;
+  times: number;
   toldAtMs: number;
 }
 
@@ -35,7 +35,7 @@ interface Untold {
  */
 export class Reporter {
   private readonly logger = new Logger('FreqLimit');
-  private readonly shadows = new Map<string, Untold>();
+  private readonly untold = new Map<string, Untold>();
 
   constructor(private readonly hooks: Hooks) {}
 
@@ -51,21 +51,32 @@ export class Reporter {
     for (const { shadow, allowed, name } of results) {
       if (shadow !== true || allowed) continue;
       const place = `${context.getClass().name}.${context.getHandler().name}, rule "${name}"`;
-      const nowMs = performance.now();
-      const untold = this.shadows.get(place) ?? { visits: 0, toldAtMs: -Infinity };
-      this.shadows.set(place, untold);
-      untold.visits++;
-      if (nowMs - untold.toldAtMs < MINUTE_MS) continue;
-      this.logger.warn(`${place}: a shadow rule, which would have denied ${count(untold.visits)}`);
-      untold.visits = 0;
-      untold.toldAtMs = nowMs;
+      this.atMostOnceAMinute(place, (visits) => {
+        this.logger.warn(`${place}: a shadow rule, which would have denied ${visits}`);
+      });
     }
   }
 
-  /** What keeps a shadow rule from being asked. */
+  /** What keeps a shadow rule from being asked: a line as often as that. */
   readonly shadowFailed = (error: unknown): void => {
-    this.logger.error(`A shadow rule was left out: ${showError(error)}`);
+    const message = showError(error);
+    // the rule; what comes behind it may be of one visit alone
+    const [place = ''] = message.split('": ', 1);
+    this.atMostOnceAMinute(`failed: ${place}`, (visits) => {
+      this.logger.error(`A shadow rule was left out of ${visits}: ${message}`);
+    });
   };
+
+  private atMostOnceAMinute(what: string, tell: (visits: string) => void): void {
+    const nowMs = performance.now();
+    const untold = this.untold.get(what) ?? { times: 0, toldAtMs: -Infinity };
+    this.untold.set(what, untold);
+    untold.times++;
+    if (nowMs - untold.toldAtMs < MINUTE_MS) return;
+    tell(count(untold.times));
+    untold.times = 0;
+    untold.toldAtMs = nowMs;
+  }
 
   private tell(
     hook: FreqLimitHook | undefined,

@@ -2,6 +2,7 @@ import { type ExecutionContext, Logger } from '@nestjs/common';
 import type { CheckResult } from './core/check.js';
 import { showError } from './core/errors.js';
 import type { End } from './contexts/invocations.js';
+import { isCut } from './http/on-finish.js';
 import type { PlannedCheck } from './rules/resolve.js';
 import type { Outcome } from './rules/rule.js';
 import type { Store } from './store/store.js';
@@ -32,7 +33,9 @@ export class Settlement {
    * @throws nothing: the visit is over, and what cannot be given back has counted
    */
   async settle(charged: Charged, end: End): Promise<readonly CheckResult[] | undefined> {
-    const { checks, results } = charged;
+    const { checks, results, response } = charged;
+    // nobody knows what a client that hung up has had of its answer: else hanging up would be a way not to be counted
+    if (isCut(response)) return undefined;
     const outcome = outcomeOf(charged, end);
     const counts = await Promise.all(checks.map(({ rule }) => this.counts(rule, outcome)));
     const given = counts.flatMap((does, i) => (does ? [] : [i]));
@@ -74,7 +77,14 @@ function failedStatus(error: unknown, response: Response | undefined, isHttp: bo
   const { getStatus } = Object(error) as { readonly getStatus?: unknown };
   if (typeof getStatus === 'function') return (error as { getStatus(): number }).getStatus();
   if (!isHttp) return undefined;
-  return error === undefined ? statusOf(response) : 500;
+  return error === undefined ? statusOf(response) : (ownStatusOf(error) ?? 500);
+}
+
+/** Of errors of Fastify and of the package `http-errors`, which Nest answers by their status too. */
+function ownStatusOf(error: unknown): number | undefined {
+  const { statusCode, expose, name } = Object(error) as Readonly<Record<string, unknown>>;
+  const isOne = typeof expose === 'boolean' || name === 'FastifyError';
+  return isOne && typeof statusCode === 'number' ? statusCode : undefined;
 }
 
 function statusOf(response: Response | undefined): number | undefined {

@@ -6,9 +6,11 @@ import type { Verdict } from '../core/verdict.js';
 /** What the guard has decided on one invocation of a handler, for those who come after it. */
 export interface Invocation {
   readonly verdict: Verdict;
-  /** Gives back what should not have counted, once; `undefined` where all counts anyway. */
-  readonly settle: ((end: End) => MaybePromise<void>) | undefined;
+  /** Gives back what should not have counted; `undefined` where all counts anyway. */
+  readonly settle: Settle | undefined;
 }
+
+type Settle = (end: End) => MaybePromise<void>;
 
 /** How the invocation ended. */
 export interface End {
@@ -19,6 +21,10 @@ export interface End {
 interface Kept extends Invocation {
   readonly classRef: unknown;
   readonly handler: unknown;
+  /** Gone when somebody has it. */
+  settle: Settle | undefined;
+  /** Whether somebody waits for this invocation's end. */
+  isClaimed: boolean;
 }
 
 const MOST_KEPT = 64;
@@ -37,7 +43,7 @@ export function keep(context: ExecutionContext, invocation: Invocation): void {
   const all = (kept.get(owner) ?? []).filter((one) => one.settle !== undefined || !isOf(one, context));
   kept.set(owner, [
     ...all.slice(-MOST_KEPT),
-    { ...invocation, classRef: context.getClass(), handler: context.getHandler() },
+    { ...invocation, classRef: context.getClass(), handler: context.getHandler(), isClaimed: false },
   ]);
 }
 
@@ -46,13 +52,32 @@ export function keptOf(context: ExecutionContext): Invocation | undefined {
   return kept.get(invocationOf(context))?.findLast((one) => isOf(one, context));
 }
 
-/** The same, and nobody gets it again: it is settled by who takes it. */
+/**
+ * For who is to see how the invocation ends: nobody else can claim it, and whoever `take`s it first settles it.
+ * @returns settles it once; `undefined` where there is nothing to settle
+ */
+export function claim(context: ExecutionContext): Settle | undefined {
+  const found = openOf(context).find(({ isClaimed }) => !isClaimed);
+  if (found === undefined) return undefined;
+  found.isClaimed = true;
+  return (end) => taken(found)?.(end);
+}
+
+/** What is not settled yet, claimed or not; nobody gets it again. */
 export function take(context: ExecutionContext): Invocation | undefined {
+  const [found] = openOf(context);
+  return found && { verdict: found.verdict, settle: taken(found) };
+}
+
+function taken(one: Kept): Settle | undefined {
+  const { settle } = one;
+  one.settle = undefined;
+  return settle;
+}
+
+function openOf(context: ExecutionContext): Kept[] {
   const all = kept.get(invocationOf(context)) ?? [];
-  const index = all.findIndex((one) => one.settle !== undefined && isOf(one, context));
-  const found = all[index];
-  if (found !== undefined) all[index] = { ...found, settle: undefined };
-  return found;
+  return all.filter((one) => one.settle !== undefined && isOf(one, context));
 }
 
 function isOf({ classRef, handler }: Kept, context: ExecutionContext): boolean {

@@ -25,9 +25,13 @@ export class GuardedStore extends StoreAround implements Store {
     return this.orElse(this.store.peek(checks), checks, (kept) => this.fallback.peek(kept));
   }
 
-  async refund(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
+  async refund(
+    checks: readonly Check[],
+    results: readonly CheckResult[],
+    isInTime?: boolean,
+  ): Promise<CheckResult[]> {
     const [ofStore, ofFallback] = await Promise.all([
-      this.store.refund(...only('store', checks, results)),
+      this.store.refund(...only('store', checks, results), isInTime),
       this.fallback.refund(
         ...only(
           'fallback',

@@ -25,7 +25,7 @@ export class PartedStore extends StoreAround implements Store {
     consume: (checks, refundable) => this.store.consume(checks, refundable),
     refund: (checks, results) => {
       this.onRefund(checks);
-      return this.store.refund(checks, results);
+      return this.store.refund(checks, results, true);
     },
   };
 

@@ -31,9 +31,14 @@ export interface Store {
    * Gives back what these checks, answered so by `consume`, have charged. Only the window that was charged is touched:
    * no counter is made, none falls below 0, and what has ended stays ended. A second time gives nothing.
    *
+   * @param isInTime whether the visit still waits for its verdict, and giving back must end within the visit's own time
    * @returns the answers as they are now; as they were where giving back has failed
    */
-  refund(checks: readonly Check[], results: readonly CheckResult[]): MaybePromise<CheckResult[]>;
+  refund(
+    checks: readonly Check[],
+    results: readonly CheckResult[],
+    isInTime?: boolean,
+  ): MaybePromise<CheckResult[]>;
 
   /** Forgets the counters of these checks. One without a counter is none of its business. */
   reset(checks: readonly Check[]): MaybePromise<void>;

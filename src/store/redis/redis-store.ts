@@ -99,8 +99,12 @@ export class RedisStore implements Store {
     return this.ask(checks, false, false);
   }
 
-  refund(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
-    return this.giveBack(this.placed(checks), results);
+  refund(
+    checks: readonly Check[],
+    results: readonly CheckResult[],
+    isInTime = false,
+  ): Promise<CheckResult[]> {
+    return this.giveBack(this.placed(checks), results, isInTime);
   }
 
   async reset(checks: readonly Check[]): Promise<void> {
@@ -261,7 +265,7 @@ export class RedisStore implements Store {
           batch.add({ checks: part, charging, onEnds, resolve, reject });
           void this.send(batch);
         }),
-      refund: (part, results) => this.giveBack(part, results),
+      refund: (part, results) => this.giveBack(part, results, true),
     };
     try {
       request.resolve(
@@ -275,8 +279,15 @@ export class RedisStore implements Store {
     }
   }
 
-  /** Gives back within the time of the visit; what takes longer goes on without it. */
-  private async giveBack(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
+  /**
+   * Gives back within the time of a visit that still waits; after it, as when its handler has ended, in as long a time
+   * anew. What takes longer goes on without the answer.
+   */
+  private async giveBack(
+    checks: readonly Check[],
+    results: readonly CheckResult[],
+    isInTime: boolean,
+  ): Promise<CheckResult[]> {
     const refunds: Refund[] = [];
     let sinceMs = performance.now();
     results.forEach((result, i) => {
@@ -284,7 +295,7 @@ export class RedisStore implements Store {
       if (check === undefined || charge === undefined) return;
       this.charges.delete(result);
       refunds.push({ check, result, endsAtMs: charge.endsAtMs });
-      sinceMs = Math.min(sinceMs, charge.sinceMs);
+      if (isInTime) sinceMs = Math.min(sinceMs, charge.sinceMs);
     });
     const given = new Map<CheckResult, CheckResult>();
     try {
