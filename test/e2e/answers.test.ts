@@ -88,7 +88,7 @@ describe.each(PLATFORMS)('problem details on %s', (platform) => {
     });
     expect(limitHeaders(response)).toEqual({
       'ratelimit-policy': '"one";q=1;w=10',
-      ratelimit: '"one";r=0;t=10',
+      ratelimit: '"one";a=0;w=10',
       'retry-after': '10',
     });
   });
@@ -109,7 +109,7 @@ describe.each(PLATFORMS)('problem details on %s', (platform) => {
     }
     const { response, body } = await denialOf(platform, problem, { controllers: [Several] });
     expect(body['violated-policies']).toEqual(['first', 'second']);
-    expect(limitHeaders(response)['ratelimit']).toBe('"first";r=0;t=60, "wide";r=4;t=60, "second";r=0;t=60');
+    expect(limitHeaders(response)['ratelimit']).toBe('"first";a=0;w=60, "wide";a=4;w=60, "second";a=0;w=60');
   });
 
   it('tell of a visit that lacks its key', async () => {
@@ -374,7 +374,7 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
       const told = JSON.stringify([...denied.headers]) + (await denied.text());
       expect(told).not.toMatch(/13800000000|127\.0\.0\.1|phone:|t-[0-9a-f]{8}/);
     }
-    expect(lines).toEqual([]);
+    expect(lines.join('\n')).not.toMatch(/13800000000|127\.0\.0\.1|t-[0-9a-f]{8}/);
   });
 });
 
@@ -390,7 +390,7 @@ describe.each(PLATFORMS)('headers of answers on %s', (platform) => {
     const [policy, limit] = ['ratelimit-policy', 'ratelimit'].map((name) =>
       parseList(response.headers.get(name)!).map(([value, more]) => [value, Object.fromEntries(more)]),
     );
-    expect([policy, limit]).toEqual([[['one', { q: 1, w: 10 }]], [['one', { r: 0, t: 10 }]]]);
+    expect([policy, limit]).toEqual([[['one', { q: 1, w: 10 }]], [['one', { a: 0, w: 10 }]]]);
     expect(parseItem(response.headers.get('retry-after')!)).toEqual([10, new Map()]);
   });
 
@@ -432,11 +432,11 @@ describe.each(PLATFORMS)('headers of answers on %s', (platform) => {
       asked.push([method, response.status, limitHeaders(response)['ratelimit']]);
     }
     expect(asked).toEqual([
-      ['HEAD', 200, '"get";r=1;t=60'],
-      ['OPTIONS', 200, '"options";r=0;t=60'],
-      ['GET', 200, '"get";r=0;t=60'],
-      ['HEAD', 429, '"get";r=0;t=60'],
-      ['OPTIONS', 429, '"options";r=0;t=60'],
+      ['HEAD', 200, '"get";a=1;w=60'],
+      ['OPTIONS', 200, '"options";a=0;w=60'],
+      ['GET', 200, '"get";a=0;w=60'],
+      ['HEAD', 429, '"get";a=0;w=60'],
+      ['OPTIONS', 429, '"options";a=0;w=60'],
     ]);
   });
 });

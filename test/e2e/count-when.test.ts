@@ -314,7 +314,7 @@ describe.each(SUBJECTS)('countWhen on %s, %s', (platform, kind) => {
     const first = await fetch(`${url}/ok`);
     expect(limitHeaders(first)).toEqual({
       'ratelimit-policy': '"all";q=9;w=60, "failures";q=9;w=60, "successes";q=9;w=60',
-      ratelimit: '"all";r=8;t=60, "failures";r=9, "successes";r=8;t=60',
+      ratelimit: '"all";a=8;w=60, "failures";a=9, "successes";a=8;w=60',
     });
     expect(remaining(await fetch(`${url}/ok`))).toEqual({ all: 7, failures: 9, successes: 7 });
     expect(remaining(await fetch(`${url}/thrown`))).toEqual({ all: 8, failures: 8, successes: 9 });

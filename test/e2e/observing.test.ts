@@ -325,10 +325,10 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
       ]);
     }
     expect(answers).toEqual([
-      [200, '"real";r=2;t=60', '3'],
-      [200, '"real";r=1;t=60', '3'],
-      [200, '"real";r=0;t=60', '3'],
-      [429, '"real";r=0;t=60', '3'],
+      [200, '"real";a=2;w=60', '3'],
+      [200, '"real";a=1;w=60', '3'],
+      [200, '"real";a=0;w=60', '3'],
+      [429, '"real";a=0;w=60', '3'],
     ]);
     expect(results(verdicts)).toEqual([
       [true, ['real', true, 1, 2, 3, undefined], ['shadow', true, 1, 0, 1, true]],
