@@ -16,7 +16,12 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/pack/', '<rootDir>/test/fault/'],
   modulePathIgnorePatterns: ['<rootDir>/dist'],
   extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', '^nestjs-freq-limit$': '<rootDir>/src/index.ts' },
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+    '^nestjs-freq-limit$': '<rootDir>/src/index.ts',
+    // what mercurius requires for a page that no test opens is an ES module, which Jest requires only on Node 24.9+
+    '^content-disposition$': '<rootDir>/node_modules/content-disposition',
+  },
   transform: { '^.+\\.ts$': ['@swc/jest', swc] },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
