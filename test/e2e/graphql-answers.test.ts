@@ -98,6 +98,11 @@ class Keyed {
 /** Contexts that applications make. */
 const CONTEXTS: readonly [what: string, context: unknown, isShown: boolean][] = [
   ['a function that adds to the request', ({ req }: { req?: object }) => ({ req, tenant: 'a' }), true],
+  [
+    'a function that keeps the response',
+    ({ req, res }: { req?: object; res?: object }) => ({ req, res }),
+    true,
+  ],
   ['a function that answers nothing of the request', () => ({ tenant: 'a' }), true],
   ['an object whose response is not one', () => ({ res: { sent: true }, reply: 'none' }), true],
   ['a request without anything', () => ({ req: {}, res: undefined }), false],
@@ -119,17 +124,6 @@ describe.each(DRIVERS)('a context of %s', (driver) => {
     expect(key).toMatch(isShown || driver === 'mercurius' ? /:127\.0\.0\.1$/ : /:!no-address$/);
   });
 
-  it('made of one object for all is told apart by each request all the same', async () => {
-    const { url } = await startGraphql('mercurius', {
-      resolvers: [Keyed],
-      limits: inRedis(),
-      options: { context: { tenant: 'a' } },
-    });
-    const by = (key: string) => () => ask(url, '{ keyed }', {}, { 'x-api-key': key });
-    expect(await fields(2, 'keyed', by('a'))).toEqual([1, 'TOO_MANY_REQUESTS']);
-    expect(await fields(2, 'keyed', by('b'))).toEqual([1, 'TOO_MANY_REQUESTS']);
-  });
-
   it('that nobody made, of a schema called by hand, is counted as a caller without address', async () => {
     const { app } = await startGraphql(driver, { resolvers: [Shown], limits: inRedis() });
     const { schema } = app.get(GraphQLSchemaHost);
@@ -143,6 +137,19 @@ describe.each(DRIVERS)('a context of %s', (driver) => {
   });
 });
 
+describe('a context of mercurius', () => {
+  it('made of one object for all is told apart by each request all the same', async () => {
+    const { url } = await startGraphql('mercurius', {
+      resolvers: [Keyed],
+      limits: inRedis(),
+      options: { context: { tenant: 'a' } },
+    });
+    const by = (key: string) => () => ask(url, '{ keyed }', {}, { 'x-api-key': key });
+    expect(await fields(2, 'keyed', by('a'))).toEqual([1, 'TOO_MANY_REQUESTS']);
+    expect(await fields(2, 'keyed', by('b'))).toEqual([1, 'TOO_MANY_REQUESTS']);
+  });
+});
+
 let attempts: (() => unknown)[] = [];
 
 @Resolver()
@@ -151,6 +158,7 @@ class Outcomes {
   @FreqLimit({ window: '1m', limit: 2, countWhen: 'failure', name: 'failures' })
   login(@Args('password') password: string) {
     if (password === 'bad') throw new GraphQLError('Wrong password');
+    if (password === 'odd') return new GraphQLError('Wrong password');
     if (password === 'worse') throw new BadRequestException('Wrong password');
     return true;
   }
@@ -196,6 +204,13 @@ describe.each(DRIVERS)('outcomes of resolvers of %s', (driver) => {
     expect(remaining(await login('good'))).toEqual({ failures: 1 });
     expect((await login('worse')).errors[0]?.message).toBe('Wrong password');
     expect((await login('good')).errors).toEqual([DENIED]);
+    expect(await counted()).toEqual([2]);
+  });
+
+  it('count where they return an error', async () => {
+    const { url } = await startGraphql(driver, { resolvers: [Outcomes], limits: inRedis() });
+    const { errors } = await ask(url, 'mutation { a: login(password: "odd") b: login(password: "odd") }');
+    expect(errors.map(({ message }) => message)).toEqual(['Wrong password', 'Wrong password']);
     expect(await counted()).toEqual([2]);
   });
 

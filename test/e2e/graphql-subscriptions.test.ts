@@ -193,6 +193,15 @@ describe.each(DRIVERS)('subscriptions of %s', (driver) => {
   });
 });
 
+describe('a connection to mercurius', () => {
+  it('has what its first message says among its headers', async () => {
+    const { url } = await startGraphql('mercurius', { resolvers: [Ticks], limits: inRedis() });
+    const { run } = open(url, {}, '/graphql', { 'x-api-key': 'a' });
+    expect((await run('subscription { byHeader }', 'byHeader')).errors).toEqual([]);
+    expect(await counted()).toEqual({ a: 1 });
+  });
+});
+
 const from = (address: string) => ({ 'x-forwarded-for': address });
 
 async function tick(url: string, address: string): Promise<unknown> {

@@ -13,8 +13,10 @@ import {
   ResolveField,
   Resolver,
 } from '@nestjs/graphql';
+import { AppModule } from '../../examples/graphql/app.module.js';
 import { MessagesResolver } from '../../examples/graphql/messages.resolver.js';
 import { FreqLimit, SkipFreqLimit } from '../../src/index.js';
+import { serve } from '../support/app.js';
 import { ask, askBatch, DRIVERS, fields, startGraphql } from '../support/graphql.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, redisUrl } from '../support/redis.js';
@@ -377,5 +379,20 @@ describe.each(DRIVERS)('the example on %s', (driver) => {
     expect(translated.errors).toEqual([DENIED]);
     const code = () => ask(url, 'mutation { sendCode(phone: "138") }');
     expect(await fields(2, 'sendCode', code)).toEqual([true, 'TOO_MANY_REQUESTS']);
+  });
+});
+
+describe('the application of the example', () => {
+  it('lets an address ask ten times in a second, and translate thirty messages', async () => {
+    const { url } = await serve('express', { imports: [AppModule] });
+    const aliases = Array.from({ length: 11 }, (_, i) => `m${i}: messages(first: 1) { id }`).join(' ');
+    const { errors } = await ask(url, `{ ${aliases} }`);
+    expect(errors).toEqual([
+      { message: 'Too many requests, try again in 1 s', code: 'TOO_MANY_REQUESTS', retryAfter: 1 },
+    ]);
+    const { url: other } = await serve('express', { imports: [AppModule] });
+    const translated = await ask(other, '{ messages(first: 31) { size translation } }');
+    expect(translated.data!['messages']).toHaveLength(31);
+    expect(translated.errors).toEqual([DENIED]);
   });
 });

@@ -123,7 +123,12 @@ export interface Connection {
 }
 
 /** Connects with a handshake of these headers, lazily and once: all operations share the connection. */
-export function connect(url: string, headers: Record<string, string> = {}, path = '/graphql'): Connection {
+export function connect(
+  url: string,
+  headers: Record<string, string> = {},
+  path = '/graphql',
+  connectionParams: Record<string, unknown> = {},
+): Connection {
   class Socket extends WebSocket {
     constructor(address: string, protocols: string) {
       super(address, protocols, { headers });
@@ -132,6 +137,7 @@ export function connect(url: string, headers: Record<string, string> = {}, path 
   const client = createClient({
     url: url.replace('http', 'ws') + path,
     webSocketImpl: Socket,
+    connectionParams,
     lazy: false,
     retryAttempts: 0,
     // a server that stops closes its connections
