@@ -35,6 +35,25 @@ module.exports = {
       from: { path: '^src/store' },
       to: { path: 'node_modules/@nestjs' },
     },
+    {
+      name: 'the-throttler-only-in-its-storage',
+      severity: 'error',
+      from: { path: '^src', pathNot: '^src/throttler' },
+      to: { path: 'node_modules/@nestjs/throttler' },
+    },
+    {
+      name: 'nobody-imports-a-subpath',
+      comment: 'what may be left out of an application must be needed by nothing else',
+      severity: 'error',
+      from: { path: '^src', pathNot: '^src/(testing|throttler)/' },
+      to: { path: '^src/(testing|throttler)/' },
+    },
+    {
+      name: 'subpaths-do-not-look-sideways',
+      severity: 'error',
+      from: { path: '^src/(testing|throttler)/' },
+      to: { path: '^src/(testing|throttler)/', pathNot: '^src/$1/' },
+    },
     { name: 'nobody-imports-index', severity: 'error', from: { path: '^src' }, to: { path: '^src/index' } },
   ],
   options: {

@@ -6,7 +6,7 @@ export default {
   displayName: 'nest-11',
   moduleNameMapper: {
     ...base.moduleNameMapper,
-    '^(@nestjs/(?:apollo|common|core|graphql|mercurius|microservices|platform-[a-z.]+|swagger|testing|websockets)|ioredis)(/.*)?$':
-      '<rootDir>/compat/nest-11/node_modules/$1$2',
+    // of Nest's own packages the throttler alone has one version for both majors
+    '^(@nestjs/(?!throttler(?:/|$))[^/]+|ioredis)(/.*)?$': '<rootDir>/compat/nest-11/node_modules/$1$2',
   },
 };

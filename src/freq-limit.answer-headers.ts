@@ -2,9 +2,11 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import { isResponse } from './contexts/graphql-context.js';
+import type { CheckResult } from './core/check.js';
+import { UNSEALED } from './core/seal.js';
 import { isTighter, toVerdict, type Verdict } from './core/verdict.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
-import { type Header, headersFor } from './http/headers.js';
+import { type Header, headersFor, type Shown, type ShownResult } from './http/headers.js';
 import type { PlannedCheck } from './rules/resolve.js';
 
 /** Sets the headers of an answer, wherever a visit's context has a response to set them on. */
@@ -29,8 +31,14 @@ export class AnswerHeaders {
     const asked = { verdict, checks };
     const shown = context.getType() === 'http' ? asked : this.tightest(asked, context, response);
     if (shown === undefined) return;
-    const { headers } = this.options;
-    this.set(headersFor(shown.verdict, headers, visible(shown)), response);
+    this.set(headersFor(shown.verdict, this.options.headers, this.shownOf(shown)), response);
+  }
+
+  private shownOf(asked: Asked): Shown {
+    const shown = visible(asked);
+    if (!this.options.partitionKeys) return shown;
+    const byName = new Map(asked.checks.map((check) => [check.name, check]));
+    return { ...shown, results: shown.results.map((one) => withPartitionKey(one, byName.get(one.name))) };
   }
 
   set(headers: readonly Header[], response: unknown): void {
@@ -85,4 +93,10 @@ function visible({ verdict, checks }: Asked): Verdict {
   return toVerdict(
     verdict.results.filter((_, i) => checks[i]?.rule.hidden === false && !checks[i].rule.shadow),
   );
+}
+
+/** The key's text as the store has it, an HMAC: it tells partitions apart, and nothing of what is in them. */
+function withPartitionKey(result: CheckResult, check: PlannedCheck | undefined): ShownResult {
+  if (check === undefined || check.rule.seal === UNSEALED) return result;
+  return { ...result, partitionKey: Buffer.from(check.key.slice(check.group.length)).toString('base64') };
 }

@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, UseGuards } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { FreqLimitGuard } from './freq-limit.guard.js';
+import { FREQ_LIMIT_GUARD } from './freq-limit.tokens.js';
 
 /**
  * Puts `FreqLimitGuard` before every handler of the application.
@@ -11,6 +12,7 @@ import { FreqLimitGuard } from './freq-limit.guard.js';
 @Injectable()
 @UseGuards(FreqLimitGuard)
 export class GlobalFreqLimitGuard implements CanActivate {
+  static readonly [FREQ_LIMIT_GUARD] = true;
   private guard: CanActivate | undefined;
 
   constructor(@Inject(ModuleRef) private readonly moduleRef: ModuleRef) {}

@@ -29,6 +29,7 @@ import type { Reporter } from './freq-limit.reporter.js';
 import { type Response, Settlement } from './freq-limit.settlement.js';
 import {
   FREQ_LIMIT_ADAPTERS,
+  FREQ_LIMIT_GUARD,
   FREQ_LIMIT_PLANS,
   FREQ_LIMIT_REPORTER,
   FREQ_LIMIT_RESOLVED_OPTIONS,
@@ -74,6 +75,8 @@ const MODULE = { place: 'FreqLimitModule' };
  */
 @Injectable()
 export class FreqLimitGuard implements CanActivate {
+  /** @internal */
+  static readonly [FREQ_LIMIT_GUARD] = true;
   private readonly logger = new Logger('FreqLimit');
   private readonly advice = new LoggedAddressAdvice();
   private readonly headers: AnswerHeaders;
@@ -132,6 +135,7 @@ export class FreqLimitGuard implements CanActivate {
 
   private resolve({ context, adapter, plan }: Asked): MaybePromise<Answered | undefined> {
     const visit = new ContextVisit(adapter, context, this.options.ipv6Subnet, this.advice);
+    if (this.options.isExempt?.(visit.addressText, visit.request?.headers) === true) return undefined;
     return then(resolve(plan, visit, context, this.reporter.shadowFailed), (checks) =>
       this.ask(checks, plan),
     );

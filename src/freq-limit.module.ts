@@ -11,6 +11,7 @@ import { DiscoveryModule, HttpAdapterHost, ModulesContainer } from '@nestjs/core
 import { Adapters } from './contexts/adapters.js';
 import { FreqLimitError, show } from './core/errors.js';
 import { BOOLEAN, Properties } from './core/forms.js';
+import { FreqLimitAdvice } from './freq-limit.advice.js';
 import { prepareHandlers } from './freq-limit.handlers.js';
 import { FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
 import {
@@ -66,6 +67,7 @@ const ASYNC_PROPERTIES = [
       useFactory: (options: ResolvedOptions) => new Reporter(options),
       inject: [FREQ_LIMIT_RESOLVED_OPTIONS],
     },
+    FreqLimitAdvice,
     FreqLimitService,
     FreqLimitHealthIndicator,
   ],

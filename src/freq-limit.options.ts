@@ -7,10 +7,13 @@ import type { MaybePromise } from './core/maybe-promise.js';
 import type { Verdict } from './core/verdict.js';
 import type { FreqLimitHook } from './freq-limit.reporter.js';
 import type { ErrorFormat } from './http/error-body.js';
-import type { HeadersOption } from './http/headers.js';
 import { compileKey } from './rules/key.js';
 import { MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, type RuleDefaults } from './rules/planned-rule.js';
+import type { NamedRulesTable } from './rules/named-rules.js';
 import type { DenialMessage, FreqLimitRule, KeySpec, OfContext, OnMissingKey } from './rules/rule.js';
+import { type HashKeys, sealOf } from './core/seal.js';
+import { type Exempt, exemptOf } from './contexts/exempt.js';
+import type { HeadersOption } from './http/headers.js';
 import type { HashTag } from './store/redis/placement.js';
 import { checkRedisOption, isClustered, type RedisOption } from './store/redis/redis-client.js';
 
@@ -33,15 +36,29 @@ export interface FreqLimitOptions {
    */
   readonly namespace?: string | undefined;
   /**
-   * Rules for every handler of the application, before those of controllers and handlers.
+   * Rules for every handler of the application, before those of controllers and handlers; a text is the name of one of
+   * `namedRules`.
    * @default none
    */
-  readonly rules?: readonly FreqLimitRule[] | undefined;
+  readonly rules?: readonly (FreqLimitRule | string)[] | undefined;
+  /**
+   * Rules written once and referred to by name, as `@FreqLimit('login')`. Where they are referred to they count as if
+   * written there. All are checked at start-up, referred to or not.
+   * @default none
+   */
+  readonly namedRules?: NamedRulesTable | undefined;
   /**
    * Whom a rule without a `key` counts by.
    * @default '{ip}'
    */
   readonly defaultKey?: KeySpec | undefined;
+  /**
+   * Keeps phones, e-mails and addresses out of Redis: of a key's text that comes from a visitor or from a caller of the
+   * service, stands there only an HMAC-SHA-256 by this secret, of at least 16 characters or bytes. Another secret begins
+   * all counters anew.
+   * @default none: harmless values stand as they are, others as a hash without a secret
+   */
+  readonly hashKeys?: HashKeys | undefined;
   /**
    * What happens to a visit that lacks what a rule's key names.
    * @default 'ip': counted by its address, on a counter of its own
@@ -58,10 +75,30 @@ export interface FreqLimitOptions {
    */
   readonly skipIf?: OfContext<boolean | undefined> | undefined;
   /**
-   * Which headers answers carry: `'draft'`, `'draft-11'`, `'legacy'`, `'both'`, `'retry-after'` or `'none'`.
+   * Addresses and ranges, such as `'203.0.113.7'`, `'10.0.0.0/8'`, `'2001:db8::/32'`, whose visits all rules are left out
+   * for. The whole address is looked at, whatever `ipv6Subnet` says, and it is `request.ip`: only as true as the
+   * application's trust in its proxies.
+   * @default none
+   */
+  readonly allowList?: readonly string[] | undefined;
+  /**
+   * Patterns and texts: visits whose `User-Agent` matches one, or holds one, all rules are left out for. Anybody can write
+   * any user agent, so this is a courtesy among friends and keeps nobody out.
+   * @default none
+   */
+  readonly ignoreUserAgents?: readonly (RegExp | string)[] | undefined;
+  /**
+   * Which headers answers carry: `'draft'`, `'draft-12'`, `'draft-11'`, `'legacy'`, `'both'`,
+   * `'retry-after'` or `'none'`.
    * @default 'draft'
    */
   readonly headers?: HeadersOption | undefined;
+  /**
+   * Whether the draft's headers carry a partition key `pk` for each rule that counts by something, so that a client who
+   * acts for several users can tell their quotas apart. It is the HMAC of what is counted by, so `hashKeys` is needed.
+   * @default false
+   */
+  readonly partitionKeys?: boolean | undefined;
   /**
    * How the body of a refusal looks: as Nest's own exceptions, or `'problem'` for problem details (RFC 9457).
    * @default 'nest'
@@ -145,9 +182,12 @@ export interface FreqLimitOptions {
 /** The options with every default filled in. Frozen. */
 export interface ResolvedOptions extends RuleDefaults {
   readonly redis: RedisOption | undefined;
-  readonly rules: readonly FreqLimitRule[];
+  readonly rules: readonly (FreqLimitRule | string)[];
+  readonly namedRules: NamedRulesTable;
   readonly skipIf: OfContext<unknown> | undefined;
+  readonly isExempt: Exempt | undefined;
   readonly headers: HeadersOption;
+  readonly partitionKeys: boolean;
   readonly errorFormat: ErrorFormat;
   readonly message: DenialMessage | undefined;
   readonly exceptionFactory: ExceptionFactory | undefined;
@@ -168,11 +208,16 @@ const OPTIONS: readonly (keyof FreqLimitOptions)[] = [
   'redis',
   'namespace',
   'rules',
+  'namedRules',
   'defaultKey',
+  'hashKeys',
   'onMissingKey',
   'countDenied',
   'skipIf',
+  'allowList',
+  'ignoreUserAgents',
   'headers',
+  'partitionKeys',
   'errorFormat',
   'message',
   'exceptionFactory',
@@ -196,12 +241,15 @@ const HINTS = {
   keyPrefix: 'namespace',
   throttlers: 'rules',
   limits: 'rules',
+  policies: 'namedRules',
   storage: 'redis',
   store: 'redis',
   client: 'redis',
   storeClient: 'redis',
   key: 'defaultKey',
   skip: 'skipIf',
+  whitelist: 'allowList',
+  allowlist: 'allowList',
   skipOnError: 'onStoreError',
   passOnStoreError: 'onStoreError',
   insuranceLimiter: 'onStoreError',
@@ -212,7 +260,7 @@ const HINTS = {
 };
 
 const NAMESPACE = matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-z 0-9 . _ : -');
-const HEADERS = oneOf('draft', 'draft-11', 'legacy', 'both', 'retry-after', 'none');
+const HEADERS = oneOf('draft', 'draft-12', 'draft-11', 'legacy', 'both', 'retry-after', 'none');
 const ERROR_FORMAT = oneOf('nest', 'problem');
 const HOOK = aFunction<FreqLimitHook>();
 const SKIP_IF = aFunction<OfContext<unknown>>();
@@ -229,6 +277,11 @@ const ADAPTER: readonly (keyof ContextAdapter)[] = [
   'toError',
   'hasClients',
 ];
+const NAMED_RULES: Form<NamedRulesTable> = {
+  fits: (value): value is NamedRulesTable =>
+    typeof value === 'object' && value !== null && !Array.isArray(value),
+  words: "is not an object of rules by their names, such as { login: { window: '15m', limit: 5 } }",
+};
 const DEFAULT_KEY = '{ip}';
 
 /**
@@ -238,27 +291,36 @@ const DEFAULT_KEY = '{ip}';
 export function resolveOptions(options: unknown): ResolvedOptions {
   const read = new Properties('FreqLimitModule', invalidOptions);
   const given = read.object(options, OPTIONS, HINTS);
-  const { redis, rules, defaultKey }: FreqLimitOptions = given;
+  const { redis, rules, namedRules, defaultKey }: FreqLimitOptions = given;
   if (redis !== undefined) {
     read.parsed('redis', () => {
       checkRedisOption(redis);
     });
   }
   if (rules !== undefined && !Array.isArray(rules)) throw read.invalid('rules', 'is not a list of rules');
+  if (namedRules !== undefined && !NAMED_RULES.fits(namedRules))
+    throw read.invalid('namedRules', NAMED_RULES.words);
   if (defaultKey !== undefined) read.parsed('defaultKey', () => compileKey(defaultKey));
   for (const option of ['hashTag', 'hashTagBuckets'] as const) {
     if (given[option] !== undefined && !isClustered(redis))
       throw read.invalid(option, 'is for a Redis Cluster, and redis names none');
   }
+  if (given['partitionKeys'] === true && given['hashKeys'] === undefined) {
+    throw read.invalid('partitionKeys', 'needs hashKeys: else a key could be guessed from what headers tell');
+  }
   return Object.freeze({
     redis,
-    rules: Object.freeze([...((rules as readonly FreqLimitRule[] | undefined) ?? [])]),
+    rules: Object.freeze([...((rules as readonly (FreqLimitRule | string)[] | undefined) ?? [])]),
+    namedRules: Object.freeze({ ...namedRules }),
     defaultKey: defaultKey ?? DEFAULT_KEY,
     namespace: read.optional('namespace', given['namespace'], NAMESPACE) ?? 'fl',
+    seal: sealOf(given['hashKeys'], read),
     onMissingKey: read.optional('onMissingKey', given['onMissingKey'], ON_MISSING_KEY) ?? 'ip',
     countDenied: read.optional('countDenied', given['countDenied'], BOOLEAN) ?? false,
     skipIf: read.optional('skipIf', given['skipIf'], SKIP_IF),
+    isExempt: exemptOf(given['allowList'], given['ignoreUserAgents'], read),
     headers: read.optional('headers', given['headers'], HEADERS) ?? 'draft',
+    partitionKeys: read.optional('partitionKeys', given['partitionKeys'], BOOLEAN) ?? false,
     errorFormat: read.optional('errorFormat', given['errorFormat'], ERROR_FORMAT) ?? 'nest',
     message: read.optional('message', given['message'], MESSAGE),
     exceptionFactory: read.optional(

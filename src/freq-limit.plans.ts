@@ -13,8 +13,10 @@ import {
   methodNames,
   wantsVerdict,
 } from './rules/metadata.js';
+import { NamedRules } from './rules/named-rules.js';
 import { type Level, type Plan, planOf } from './rules/plan.js';
 import { invalidRule, type Owner, type PlannedRule } from './rules/planned-rule.js';
+import type { FreqLimitRule } from './rules/rule.js';
 
 /** A handler's function, as Nest hands it over. */
 type Handler = { readonly name: string } & object;
@@ -45,17 +47,19 @@ export class FreqLimitPlans {
   private readonly identities = new ClassIdentities();
   private readonly rulesById = new Map<string, PlannedRule>();
   private readonly appLevel: Level;
+  private readonly namedRules: NamedRules;
 
   constructor(
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
   ) {
     const rules = options.rules.map((rule, i) => ({
-      rule,
+      ...(typeof rule === 'string' ? { named: rule, rule: {} as FreqLimitRule } : { rule }),
       level: 'app' as const,
       place: `rules[${i}] of FreqLimitModule`,
     }));
     this.appLevel = { rules, skip: undefined };
+    this.namedRules = new NamedRules(options.namedRules, options);
   }
 
   /**
@@ -72,6 +76,7 @@ export class FreqLimitPlans {
         problems.add(error.message);
       }
     };
+    this.namedRules.problems.forEach((problem) => problems.add(problem));
     // the module's own rules are checked even where no handler would meet them
     attempt(() => this.plan([this.appLevel], NOBODY));
     for (const { classRef, moduleName, instance } of this.discoverClasses()) {
@@ -195,7 +200,12 @@ export class FreqLimitPlans {
   }
 
   private plan(levels: readonly Level[], owner: Owner, isVerdictWanted = false): Plan | undefined {
-    const plan = planOf(levels, owner, this.options, isVerdictWanted);
+    const plan = planOf(
+      levels.map((level) => this.namedRules.resolve(level)),
+      owner,
+      this.options,
+      isVerdictWanted,
+    );
     for (const rule of plan?.rules ?? []) this.refuseOtherKeys(rule);
     return plan;
   }
@@ -208,6 +218,11 @@ export class FreqLimitPlans {
       throw invalidRule(
         `${rule.place}: key: it counts on the same counters as the rule at ${other.place}, by something else; ` +
           'give one of them another name, or both the same key',
+      );
+    } else if (!isSameList(other.key.normalizers, rule.key.normalizers)) {
+      throw invalidRule(
+        `${rule.place}: normalize: it counts on the same counters as the rule at ${other.place}, spelt otherwise; ` +
+          'give one of them another name, or both the same normalize',
       );
     }
   }
@@ -249,6 +264,7 @@ export class FreqLimitPlans {
 
   private warnOfBareMilliseconds(): void {
     const levels = [
+      { rules: this.namedRules.declared },
       this.appLevel,
       ...[...this.classes.keys()].flatMap((classRef) => declaredLevels(classRef as ClassRef)),
     ];

@@ -16,8 +16,9 @@ import type { Reporter } from './freq-limit.reporter.js';
 import { canonicalAddress } from './contexts/client-address.js';
 import { toWindowMs } from './rules/duration.js';
 import { textOfAll } from './rules/key.js';
+import { NormalizeError } from './rules/normalize.js';
 import { ON_STORE_ERROR, type PlannedRule } from './rules/planned-rule.js';
-import { textByAddress } from './rules/resolve.js';
+import { normalizeFailed, textByAddress } from './rules/resolve.js';
 import type { KeyValue, Window } from './rules/rule.js';
 import type { Store, StoreHealth } from './store/store.js';
 
@@ -171,7 +172,7 @@ export class FreqLimitService {
     if (text === undefined) throw read.invalid('key', `${show(check.key)} is no value to count by`);
     const group = keyHead(this.options.namespace, this.idOf(name), windowMs);
     return {
-      key: group + text,
+      key: group + this.options.seal(text),
       group,
       name: name ?? 'check',
       windowMs,
@@ -204,7 +205,7 @@ export class FreqLimitService {
     const cost = read.optional('cost', check.cost, COUNT) ?? (typeof rule.cost === 'number' ? rule.cost : 1);
     const group = rule.headOf(windowMs);
     return {
-      key: group + this.textOfRule(check, rule, read),
+      key: group + rule.seal(this.textOfRule(check, rule, read)),
       group,
       name: rule.name,
       windowMs,
@@ -257,9 +258,24 @@ export class FreqLimitService {
       return textByAddress(canonical(read.required('address', address, A_TEXT)));
     }
     const values = key === undefined ? [] : listOf(key);
-    const text = read.parsed('key', () => rule.key.fill(values, canonical));
+    const text = fill(rule, values, canonical, read);
     if (text === undefined) throw read.invalid('key', `${show(key)} holds no value to count by`);
     return text;
+  }
+}
+
+/** A function of the rule that fails is no fault of the caller's values. */
+function fill(
+  rule: PlannedRule,
+  values: readonly KeyValue[],
+  canonical: (address: string) => string,
+  read: Properties,
+): string | undefined {
+  try {
+    return rule.key.fill(values, canonical);
+  } catch (error) {
+    if (error instanceof NormalizeError) throw normalizeFailed(rule, error);
+    throw read.invalid('key', (error as Error).message, error);
   }
 }
 

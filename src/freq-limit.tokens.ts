@@ -12,3 +12,6 @@ export const FREQ_LIMIT_ADAPTERS = 'nestjs-freq-limit:adapters';
 export const FREQ_LIMIT_REPORTER = 'nestjs-freq-limit:reporter';
 /** The store that counts. */
 export const FREQ_LIMIT_STORE = 'nestjs-freq-limit:store';
+
+/** Marks the classes of our guards, so that they are known where the package is loaded twice. */
+export const FREQ_LIMIT_GUARD = Symbol.for('nestjs-freq-limit:guard');

@@ -29,6 +29,7 @@ export type { MaybePromise } from './core/maybe-promise.js';
 export type { VisitRequest } from './core/visit.js';
 export type { Denial, ErrorFormat } from './http/error-body.js';
 export type { CheckResult, OnStoreError, Source } from './core/check.js';
+export type { HashKeys } from './core/seal.js';
 export type { Verdict, VerdictSource } from './core/verdict.js';
 export type { HeadersOption } from './http/headers.js';
 export type {
@@ -38,12 +39,15 @@ export type {
   KeyPart,
   KeySpec,
   KeyValue,
+  Normalize,
   OfContext,
   OnMissingKey,
   Outcome,
+  RuleChanges,
   Scope,
   Window,
 } from './rules/rule.js';
+export type { NamedRulesTable } from './rules/named-rules.js';
 export type { HashTag } from './store/redis/placement.js';
 export type {
   RedisClient,

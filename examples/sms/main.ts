@@ -14,7 +14,7 @@ The demo listens on ${url} and counts in ${process.env['REDIS_URL'] === undefine
 In another terminal:
 
   curl -i ${json} -d '{"phone":"13800000000"}' ${url}/sms/code
-      202, RateLimit: "address";r=29;t=60, "minute";r=0;t=60, "daily";r=9;t=86400
+      202, RateLimit: "address";a=29;w=60, "minute";a=0;w=60, "daily";a=9;w=86400
       again within the minute: 429, Retry-After and the body say how many seconds to wait;
       the denied visit is charged nowhere: "daily" still has 9
 

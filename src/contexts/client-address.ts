@@ -10,14 +10,20 @@ import ipaddr from 'ipaddr.js';
 export function canonicalAddress(text: string, ipv6Subnet: number): string {
   // nearly always: an IPv4 address as it should be
   if (/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) return text;
+  const address = parseAddress(text);
+  if (address === undefined) return text;
+  if (address.kind() === 'ipv4') return address.toString();
+  return ipv6Client(address as ipaddr.IPv6, ipv6Subnet);
+}
+
+/** The whole address that a text says, without port and zone, IPv4 in IPv6 as IPv4; `undefined` where it says none. */
+export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   const bare = text
     .replace(/^\[(.*)\](:\d+)?$/, '$1')
     .replace(/^([\d.]+):\d+$/, '$1')
     .replace(/%.*$/s, '');
-  if (!ipaddr.IPv4.isValidFourPartDecimal(bare) && !ipaddr.IPv6.isValid(bare)) return text;
-  const address = ipaddr.process(bare);
-  if (address.kind() === 'ipv4') return address.toString();
-  return ipv6Client(address as ipaddr.IPv6, ipv6Subnet);
+  if (!ipaddr.IPv4.isValidFourPartDecimal(bare) && !ipaddr.IPv6.isValid(bare)) return undefined;
+  return ipaddr.process(bare);
 }
 
 function ipv6Client(address: ipaddr.IPv6, ipv6Subnet: number): string {

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 // either made of harmless characters or a hash; so no value reaches another rule's counter, holds a brace that
 // would choose a Cluster slot, or makes a key longer than it should be.
 
-/** What may stand in a key as it is. `|`, `~`, `^` and `!` are ours: a value with one of them is hashed. */
+/** What may stand in a key as it is. `|`, `~`, `^`, `!` and `#` are ours: a value with one of them is hashed. */
 const PLAIN = /^[A-Za-z0-9._:@+-]+$/;
 const LONGEST_PART = 48;
 const LONGEST_TEXT = 64;

@@ -1,5 +1,5 @@
-import { declareRule, nextOrder } from '../rules/metadata.js';
-import type { FreqLimitRule, KeySpec, OfContext, Window } from '../rules/rule.js';
+import { declareReference, declareRule, nextOrder } from '../rules/metadata.js';
+import type { FreqLimitRule, KeySpec, OfContext, RuleChanges, Window } from '../rules/rule.js';
 import { decorate } from './decorate.js';
 
 /**
@@ -19,6 +19,11 @@ import { decorate } from './decorate.js';
  * @FreqLimit('1m', 1, 'phone:{body.phone}')
  * @FreqLimit({ window: '1d', limit: 10, key: 'phone:{body.phone}', name: 'daily' })
  * send() {}
+ *
+ * @Post('login')
+ * @FreqLimit('login')                          // the rule `login` of the module's `namedRules`
+ * @FreqLimit('signup', { limit: 3 })           // the same with another limit
+ * login() {}
  * ```
  */
 export function FreqLimit(
@@ -27,15 +32,36 @@ export function FreqLimit(
   key?: KeySpec,
 ): ClassDecorator & MethodDecorator;
 export function FreqLimit(rule: FreqLimitRule): ClassDecorator & MethodDecorator;
+/**
+ * Refers to a rule of the module's `namedRules`, which counts here as if it were written here under that name.
+ * @param name its name there
+ * @param changes what is otherwise here
+ */
+export function FreqLimit<Name extends string>(
+  // a window alone is a limit forgotten
+  name: Name extends Window ? never : Name,
+  changes?: RuleChanges,
+): ClassDecorator & MethodDecorator;
 export function FreqLimit(
-  first: FreqLimitRule | Window | OfContext<Window>,
-  limit?: number | OfContext<number>,
+  first: FreqLimitRule | string | number | OfContext<Window>,
+  second?: number | OfContext<number> | RuleChanges,
   key?: KeySpec,
 ): ClassDecorator & MethodDecorator {
-  const isRule = typeof first === 'object' && limit === undefined;
-  const rule = isRule ? { ...first } : ({ window: first, limit, key } as FreqLimitRule);
   const order = nextOrder();
+  if (typeof first === 'string' && isChanges(second) && key === undefined) {
+    const reference = { named: first, changes: second === undefined ? {} : { ...second } };
+    return decorate('@FreqLimit', (target, handler) => {
+      declareReference(reference, order, target, handler);
+    });
+  }
+  const isRule = typeof first === 'object' && second === undefined;
+  const rule = isRule ? { ...first } : ({ window: first, limit: second, key } as FreqLimitRule);
   return decorate('@FreqLimit', (target, handler) => {
     declareRule(rule, order, target, handler);
   });
+}
+
+/** Nothing, or an object: no limit. */
+function isChanges(second: unknown): second is RuleChanges | undefined {
+  return second === undefined || (typeof second === 'object' && second !== null && !Array.isArray(second));
 }

@@ -23,6 +23,11 @@ function parse(window: unknown): number {
   return amount === undefined ? NaN : Number(amount) * UNITS[unit as keyof typeof UNITS];
 }
 
+/** Whether a text is written as a window is, so that nobody would take it for a name. */
+export function looksLikeWindow(text: string): boolean {
+  return FORM.test(text);
+}
+
 /** Whether a bare number of seconds looks as if milliseconds had been meant. */
 export function looksLikeMilliseconds(window: unknown): window is number {
   return typeof window === 'number' && window >= 10_000 && window % 1_000 === 0;

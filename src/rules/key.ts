@@ -3,7 +3,8 @@ import { show } from '../core/errors.js';
 import { all, attempt, type MaybePromise, then } from '../core/maybe-promise.js';
 import { boundText, encodePart, encodeParts, PART_END } from '../core/store-key.js';
 import type { Visit } from '../core/visit.js';
-import type { KeyPart, OfContext } from './rule.js';
+import { type Normalization, type Normalizer, NOTHING } from './normalize.js';
+import type { KeyPart, Normalize, OfContext } from './rule.js';
 
 /** Reads from a visit the text to count by; `undefined` where the visit lacks what the key names. */
 type KeyReader = (visit: Visit, context: ExecutionContext) => MaybePromise<string | undefined>;
@@ -15,6 +16,8 @@ export interface CompiledKey {
   readonly spec: string;
   /** What was declared: templates and functions. Two keys that differ in it count by different things. */
   readonly sources: readonly (string | OfContext<unknown>)[];
+  /** How the value of each placeholder and of each function is spelt; `undefined` where it is left as it is. */
+  readonly normalizers: readonly (Normalize | undefined)[];
   /** Whether it asks a function, and so may wait or fail. */
   readonly isDynamic: boolean;
   /** The placeholders' paths, such as `body.phone`, in order. */
@@ -36,10 +39,10 @@ const KEY_FORM =
  * Compiles a key.
  * @throws {TypeError} when it is none; the message says what is wrong and the right form
  */
-export function compileKey(spec: unknown): CompiledKey {
-  if (typeof spec === 'string') return compileTemplate(spec);
-  if (typeof spec === 'function') return compileFunction(spec as OfContext<unknown>);
-  if (Array.isArray(spec) && spec.length > 0) return compileList(spec as readonly KeyPart[]);
+export function compileKey(spec: unknown, normalization: Normalization = NOTHING): CompiledKey {
+  if (typeof spec === 'string') return compileTemplate(spec, normalization);
+  if (typeof spec === 'function') return compileFunction(spec as OfContext<unknown>, normalization);
+  if (Array.isArray(spec) && spec.length > 0) return compileList(spec as readonly KeyPart[], normalization);
   throw new TypeError(`${show(spec)} is no key: ${KEY_FORM}`);
 }
 
@@ -48,11 +51,14 @@ export function compileKey(spec: unknown): CompiledKey {
 interface Placeholder {
   readonly path: string;
   readonly read: (visit: Visit) => unknown;
+  readonly normalizer: Normalizer | undefined;
 }
 
-function compileTemplate(template: string): CompiledKey {
+function compileTemplate(template: string, normalization: Normalization): CompiledKey {
   refuseBareRoot(template);
-  const pieces = split(template);
+  const pieces = split(template).map((piece) =>
+    typeof piece === 'string' ? piece : normalized(piece, normalization),
+  );
   const placeholders = pieces.filter((piece): piece is Placeholder => typeof piece !== 'string');
   const render = renderer(pieces);
   const [only] = placeholders;
@@ -62,7 +68,9 @@ function compileTemplate(template: string): CompiledKey {
       throw new TypeError(`the key ${show(template)} is filled with ${wanted}, got ${values.length} values`);
     }
     const spelt = (value: unknown, i: number): unknown =>
-      placeholders[i]?.path === 'ip' && typeof value === 'string' ? canonical(value) : value;
+      placeholders[i]?.path === 'ip' && typeof value === 'string'
+        ? canonical(value)
+        : spell(value, placeholders[i]?.normalizer);
     return render(values.map(spelt));
   };
   const base = {
@@ -70,6 +78,7 @@ function compileTemplate(template: string): CompiledKey {
     sources: [template],
     isDynamic: false,
     paths: placeholders.map(({ path }) => path),
+    normalizers: placeholders.map(({ normalizer }) => normalizer?.spec),
     fill,
   };
   if (only === undefined) {
@@ -81,6 +90,20 @@ function compileTemplate(template: string): CompiledKey {
     if (pieces.at(-1) === only) return { ...base, read: (visit) => renderLast(head, only.read(visit)) };
   }
   return { ...base, read: (visit) => render(placeholders.map((placeholder) => placeholder.read(visit))) };
+}
+
+/** A placeholder that reads its value as it is spelt. */
+function normalized({ path, read }: Placeholder, { ofPath }: Normalization): Placeholder {
+  const normalizer = ofPath(path);
+  return normalizer === undefined
+    ? { path, read, normalizer }
+    : { path, read: (visit) => spell(read(visit), normalizer), normalizer };
+}
+
+/** A value that can be counted by, as it is spelt; any other as it is. */
+function spell(value: unknown, normalizer: Normalizer | undefined): unknown {
+  const text = normalizer === undefined ? undefined : textOf(value);
+  return normalizer === undefined || text === undefined ? value : normalizer.spell(text);
 }
 
 /** The common shape, a constant and then one value, without a list in between. */
@@ -140,7 +163,7 @@ function compilePlaceholder(path: string): Placeholder {
   }
   if (root === 'ip') {
     if (rest.length > 0) throw new TypeError(`{${path}}: the address has no fields; write {ip}`);
-    return { path, read: (visit) => visit.address };
+    return { path, read: (visit) => visit.address, normalizer: undefined };
   }
   if (rest.length === 0 || rest.includes('')) {
     throw new TypeError(`{${path}} names no value; write a field of it, such as {${String(root)}.id}`);
@@ -148,7 +171,7 @@ function compilePlaceholder(path: string): Placeholder {
   // a header's name may hold dots, and Node gives header names in lower case
   const steps = root === 'headers' ? [rest.join('.').toLowerCase()] : rest;
   if (steps.includes('__proto__')) throw new TypeError(`{${path}}: __proto__ is no field of a request`);
-  return { path, read: (visit) => walk(visit.request?.[root as Root], steps) };
+  return { path, read: (visit) => walk(visit.request?.[root as Root], steps), normalizer: undefined };
 }
 
 /** Follows a path into what the visitor sent: no step throws, whatever is there. */
@@ -178,15 +201,18 @@ function textOf(value: unknown): string | undefined {
 
 // ---- functions and lists
 
-function compileFunction(key: OfContext<unknown>): CompiledKey {
+function compileFunction(key: OfContext<unknown>, { ofFunction }: Normalization): CompiledKey {
+  const textOfSpelt = (values: readonly unknown[]): string | undefined =>
+    textOfAll(values.map((value) => spell(value, ofFunction)));
   return {
     spec: 'ƒ',
     sources: [key],
     isDynamic: true,
     paths: [],
     read: (_visit, context) =>
-      then(key(context), (value) => textOfAll(Array.isArray(value) ? value : [value])),
-    fill: textOfAll,
+      then(key(context), (value) => textOfSpelt(Array.isArray(value) ? value : [value])),
+    normalizers: [ofFunction?.spec],
+    fill: textOfSpelt,
   };
 }
 
@@ -197,10 +223,10 @@ export function textOfAll(values: readonly unknown[]): string | undefined {
   return encodeParts(texts as string[]);
 }
 
-function compileList(parts: readonly KeyPart[]): CompiledKey {
+function compileList(parts: readonly KeyPart[], normalization: Normalization): CompiledKey {
   const keys = parts.map((part) => {
     if (Array.isArray(part)) throw new TypeError(`a key is a flat list: ${KEY_FORM}`);
-    return compileKey(part);
+    return compileKey(part, normalization);
   });
   // inside a part no PART_END follows another, so two of them can only be where a part ends
   const join = (texts: readonly (string | undefined)[]): string | undefined =>
@@ -210,6 +236,7 @@ function compileList(parts: readonly KeyPart[]): CompiledKey {
     sources: keys.flatMap(({ sources }) => sources),
     isDynamic: keys.some(({ isDynamic }) => isDynamic),
     paths: keys.flatMap(({ paths }) => paths),
+    normalizers: keys.flatMap(({ normalizers }) => normalizers),
     read: (visit, context) =>
       all<(string | undefined)[], string | undefined>(
         keys.map((key) => attempt(() => key.read(visit, context))),

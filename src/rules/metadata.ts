@@ -19,6 +19,8 @@ type Target = object;
 interface Declared<T> {
   readonly order: number;
   readonly value: T;
+  /** The entry of `namedRules` that it refers to. */
+  readonly named?: string | undefined;
 }
 
 let written = 0;
@@ -39,6 +41,16 @@ export function declareRule(
   handler: string | undefined,
 ): void {
   add(RULES, { order, value: rule }, target, handler);
+}
+
+/** Notes a reference to an entry of `namedRules`, and what it changes of it. */
+export function declareReference(
+  { named, changes }: { readonly named: string; readonly changes: unknown },
+  order: number,
+  target: Target,
+  handler: string | undefined,
+): void {
+  add(RULES, { order, value: changes, named }, target, handler);
 }
 
 /** Notes names to skip; none means all. */
@@ -148,7 +160,7 @@ function levelOf(
   );
   const names = skips.some((one) => one.length === 0) ? [] : skips.flat();
   return {
-    rules: rules.map(({ value }) => ({ rule: value, level, place })),
+    rules: rules.map(({ value, named }) => ({ rule: value, named, level, place })),
     skip: skips.length === 0 ? undefined : { names, place: `@SkipFreqLimit on ${where}` },
   };
 }

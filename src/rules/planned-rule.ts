@@ -11,15 +11,19 @@ import {
   Properties,
   wholeNumber,
 } from '../core/forms.js';
+import { type Seal, UNSEALED } from '../core/seal.js';
 import { keyHead, ruleId } from '../core/store-key.js';
+import { COUNT_WHEN, toCounts } from './count-when.js';
 import { toWindowMs, windowName } from './duration.js';
 import { compileKey, type CompiledKey } from './key.js';
+import { compileNormalize, refuseUnused } from './normalize.js';
 import type { DenialMessage, FreqLimitRule, OfContext, OnMissingKey, Outcome, Scope } from './rule.js';
-import { COUNT_WHEN, toCounts } from './count-when.js';
 
 /** A rule as it was declared, with the place it stands at. */
 export interface DeclaredRule {
   readonly rule: FreqLimitRule;
+  /** The entry of `namedRules` that is meant; `rule` then is only what it changes of it. */
+  readonly named?: string | undefined;
   /** Where it is written; also its scope unless the rule names another. */
   readonly level: Scope;
   /** The place as messages name it: `@FreqLimit on SmsController.send`. */
@@ -33,6 +37,8 @@ export interface RuleDefaults {
   readonly onMissingKey: OnMissingKey;
   readonly countDenied: boolean;
   readonly onStoreError: OnStoreError;
+  /** What becomes of the texts that come from visitors. */
+  readonly seal: Seal;
 }
 
 /** The class and the handler that a rule is planned for: what makes their counters their own. */
@@ -74,11 +80,13 @@ export interface PlannedRule {
   readonly hidden: boolean;
   /** The head of the counters' keys for a window; the key's text follows. */
   readonly headOf: (windowMs: number) => string;
+  /** What the key's text becomes before it follows the head; a constant one stays readable. */
+  readonly seal: Seal;
   /** Whether nothing of the rule is a function: then it is resolved without waiting, and cannot fail. */
   readonly isPlain: boolean;
 }
 
-const NAME = matching(
+export const NAME = matching(
   /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/,
   'a name of 1 to 64 characters A-Z a-z 0-9 _ . - that begins with a letter or a digit',
 );
@@ -89,10 +97,11 @@ const OF_CONTEXT = aFunction<OfContext<unknown>>();
 export const MESSAGE = either(matching(/\S/, 'a text'), aFunction<Exclude<DenialMessage, string>>());
 const COUNT_OR_FUNCTION = either(COUNT, OF_CONTEXT);
 
-const RULE_PROPERTIES: readonly (keyof FreqLimitRule)[] = [
+export const RULE_PROPERTIES: readonly (keyof FreqLimitRule)[] = [
   'window',
   'limit',
   'key',
+  'normalize',
   'name',
   'scope',
   'onMissingKey',
@@ -108,7 +117,7 @@ const RULE_PROPERTIES: readonly (keyof FreqLimitRule)[] = [
 ];
 
 /** The words of other libraries for what ours are called. */
-const HINTS = {
+export const HINTS = {
   ttl: 'window',
   interval: 'window',
   duration: 'window',
@@ -119,6 +128,7 @@ const HINTS = {
   tracker: 'key',
   getTracker: 'key',
   keyGenerator: 'key',
+  normalise: 'normalize',
   weight: 'cost',
   skip: 'skipIf',
   skipOnError: 'onStoreError',
@@ -145,12 +155,7 @@ export function planRule(
   const window =
     typeof rule.window === 'function' ? rule.window : read.parsed('window', () => toWindowMs(rule.window));
   const scope = read.optional('scope', rule.scope, SCOPE) ?? level;
-  if (scope === 'handler' && level === 'app') {
-    throw read.invalid('scope', "a rule of the module counts per 'controller' or for the whole 'app'");
-  }
-  // null is no key, and no way to ask for the default
-  // eslint-disable-next-line @typescript-eslint/prefer-nullish-coalescing
-  const key = read.parsed('key', () => compileKey(rule.key === undefined ? defaults.defaultKey : rule.key));
+  const key = keyOf(rule, defaults, read);
   const id = idOf(scope, owner, [name ?? '', ...(name === undefined ? [key.spec, windowSpec(window)] : [])]);
   const limit = read.required('limit', rule.limit, COUNT_OR_FUNCTION);
   const cost = read.optional('cost', rule.cost, COUNT_OR_FUNCTION) ?? 1;
@@ -177,8 +182,25 @@ export function planRule(
     message: read.optional('message', rule.message, MESSAGE),
     hidden: read.optional('hidden', rule.hidden, BOOLEAN) ?? false,
     headOf: heads(defaults.namespace, id, window),
-    isPlain: functions.length === 0 && !key.isDynamic,
+    seal: key.isDynamic || key.paths.length > 0 ? defaults.seal : UNSEALED,
+    isPlain: functions.length === 0 && !key.isDynamic && !key.normalizers.some(isFunction),
   };
+}
+
+function keyOf(rule: FreqLimitRule, defaults: RuleDefaults, read: Properties): CompiledKey {
+  const normalization = read.parsed('normalize', () => compileNormalize(rule.normalize));
+  // null is no key, and no way to ask for the default
+  // eslint-disable-next-line @typescript-eslint/prefer-nullish-coalescing
+  const spec = rule.key === undefined ? defaults.defaultKey : rule.key;
+  const key = read.parsed('key', () => compileKey(spec, normalization));
+  read.parsed('normalize', () => {
+    refuseUnused(normalization, key);
+  });
+  return key;
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === 'function';
 }
 
 export function invalidRule(message: string, cause?: unknown): FreqLimitError {

@@ -6,6 +6,7 @@ import { all, attempt, isPromise, type MaybePromise, then } from '../core/maybe-
 import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/store-key.js';
 import type { Visit } from '../core/visit.js';
 import { toWindowMs } from './duration.js';
+import { NormalizeError } from './normalize.js';
 import type { Plan } from './plan.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { OfContext } from './rule.js';
@@ -116,7 +117,8 @@ function toCheck(
   // a shadow rule is asked without a limit, and stands in nobody's way when the store cannot answer
   const limit = shadow ? Infinity : ownLimit;
   const onStoreError = shadow && rule.onStoreError === 'deny' ? 'allow' : rule.onStoreError;
-  return { key: group + text, group, name, windowMs, limit, cost, countDenied, onStoreError, rule, ownLimit };
+  const key = group + rule.seal(text);
+  return { key, group, name, windowMs, limit, cost, countDenied, onStoreError, rule, ownLimit };
 }
 
 function textWithoutKey(rule: PlannedRule, visit: Visit): string | MissingKey | undefined {
@@ -162,8 +164,14 @@ export function evaluate<T>(
   const answer = attempt(() => ask(context));
   if (!isPromise(answer)) return answer;
   return Promise.resolve(answer).then(undefined, (error: unknown) => {
+    if (error instanceof NormalizeError) throw normalizeFailed(owner, error);
     throw failed(owner, `the ${property} function failed: ${showError(error)}`, error);
   });
+}
+
+/** What a function of `normalize` does wrong is not the fault of the key that it spells. */
+export function normalizeFailed(owner: FunctionOwner, error: NormalizeError): FreqLimitError {
+  return failed(owner, `the normalize function failed: ${error.message}`, error.cause ?? error);
 }
 
 function windowOf(rule: PlannedRule, window: unknown): number {

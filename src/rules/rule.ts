@@ -27,6 +27,16 @@ export type KeySpec = KeyPart | readonly KeyPart[];
 export type KeyPart = string | OfContext<KeyValue | readonly KeyValue[]>;
 
 /**
+ * How values are spelt before they are counted by.
+ *
+ * - `'email'`: NFKC, without control and zero-width characters and blanks around it, lower case, an international
+ *   domain in ASCII; dots and `+tags` stay;
+ * - `'phone'`: the digits, with a `+` where it begins with `+` or `00`; `138…` and `+86138…` stay two;
+ * - a function from text to text, sync; `''` is a missing key.
+ */
+export type Normalize = 'email' | 'phone' | ((value: string) => string);
+
+/**
  * What counts together: the visits of one `handler`, of one `controller` with all its handlers, or of the whole `app`.
  */
 export type Scope = 'handler' | 'controller' | 'app';
@@ -40,6 +50,8 @@ export type Scope = 'handler' | 'controller' | 'app';
  */
 export type OnMissingKey = 'ip' | 'skip' | 'deny';
 
+/** What a reference changes of a rule of the module's `namedRules`; the name stays. */
+export type RuleChanges = Partial<Omit<FreqLimitRule, 'name'>>;
 /** How an invocation of a handler ended. */
 export interface Outcome {
   /**
@@ -77,6 +89,12 @@ export interface FreqLimitRule {
    * @default the module's `defaultKey`, `'{ip}'`
    */
   readonly key?: KeySpec | undefined;
+  /**
+   * How values of the key are spelt before they are counted by, those of `{ip}` aside: one for all placeholders and for
+   * what key functions answer, or one for each placeholder by its path, such as `{ 'body.email': 'email' }`.
+   * @default as they are
+   */
+  readonly normalize?: Normalize | Readonly<Record<string, Normalize>> | undefined;
   /**
    * Names the rule in headers, results and `@SkipFreqLimit(name)`. A handler's rule replaces the controller's or the
    * module's rule of the same name. 1 to 64 of `A-Z a-z 0-9 _ . -`.

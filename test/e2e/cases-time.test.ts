@@ -189,7 +189,7 @@ describe.each(EVERYWHERE)('a handler slower than its window on %s and %s', (plat
     const answer = await fetch(url);
     expect([answer.status, limitHeaders(answer)]).toEqual([
       200,
-      { 'ratelimit-policy': '"short";q=3;w=1', ratelimit: '"short";r=2;t=1' },
+      { 'ratelimit-policy': '"short";q=3;w=1', ratelimit: '"short";a=2;w=1' },
     ]);
   });
 });

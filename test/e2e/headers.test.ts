@@ -74,7 +74,7 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
       const response = await fetch(`${url}/${path}`, { method: path === 'head' ? 'HEAD' : 'GET' });
       expect(limitHeaders(response)).toEqual({
         'ratelimit-policy': '"minute";q=5;w=60, "day";q=100;w=86400',
-        ratelimit: '"minute";r=4;t=60, "day";r=99;t=86400',
+        ratelimit: '"minute";a=4;w=60, "day";a=99;w=86400',
       });
     },
   );
@@ -88,7 +88,7 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
       expect(response.headers.get('content-type')).toMatch(/^application\/json/);
       const { 'retry-after': wait, ratelimit } = limitHeaders(response);
       expect(['59', '60']).toContain(wait);
-      expect(ratelimit).toMatch(/^"minute";r=0;t=(59|60), "day";r=95;t=(86400|86399)$/);
+      expect(ratelimit).toMatch(/^"minute";a=0;w=(59|60), "day";a=95;w=(86400|86399)$/);
       expect(((await response.json()) as { retryAfter: number }).retryAfter).toBe(Number(wait));
     }
   });
@@ -105,8 +105,8 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
       ['day', { q: 100, w: 86_400 }],
     ]);
     expect(items('ratelimit')).toEqual([
-      ['minute', { r: 4, t: 60 }],
-      ['day', { r: 99, t: 86_400 }],
+      ['minute', { a: 4, w: 60 }],
+      ['day', { a: 99, w: 86_400 }],
     ]);
   });
 
@@ -125,7 +125,9 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
 
   it.each([
     ['draft', ['ratelimit', 'ratelimit-policy']],
+    ['draft-12', ['ratelimit', 'ratelimit-policy']],
     ['draft-11', ['ratelimit', 'ratelimit-policy']],
+    ['retry-after', []],
     [
       'both',
       ['ratelimit', 'ratelimit-policy', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'],
@@ -155,7 +157,7 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
     const { url } = await startApp(platform, { controllers: [Short] });
     expect(limitHeaders(await fetch(url))).toEqual({
       'ratelimit-policy': '"short";q=1;w=1',
-      ratelimit: '"short";r=0;t=1',
+      ratelimit: '"short";a=0;w=1',
     });
   });
 

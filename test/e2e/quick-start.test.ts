@@ -30,7 +30,7 @@ describe.each(PLATFORMS)('the quick start on %s', (platform) => {
     expect(other.headers.get('ratelimit-policy')).toBe(
       '"1m";q=600;w=60, "1m-2";q=1;w=60, "daily";q=10;w=86400',
     );
-    expect(other.headers.get('ratelimit')).toBe('"1m";r=598;t=60, "1m-2";r=0;t=60, "daily";r=9;t=86400');
+    expect(other.headers.get('ratelimit')).toBe('"1m";a=598;w=60, "1m-2";a=0;w=60, "daily";a=9;w=86400');
     const denied = await send('13900000000');
     expect(denied.headers.get('retry-after')).toBe('60');
     expect(await denied.json()).toEqual({

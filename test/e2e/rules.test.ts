@@ -111,6 +111,24 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     expect(await statuses(1, () => fetch(`${url}/two/each`))).toEqual([200]);
   });
 
+  it('count each handler by itself where a rule of the module says so', async () => {
+    @Controller()
+    class Plain {
+      @Get('a')
+      a() {
+        return 'a';
+      }
+      @Get('b')
+      b() {
+        return 'b';
+      }
+    }
+    const rules = [{ name: 'each', window: '1m', limit: 1, scope: 'handler' }] as const;
+    const { url } = await startApp(platform, { controllers: [Plain], limits: { rules } });
+    expect(await statuses(2, () => fetch(`${url}/a`))).toEqual([200, 429]);
+    expect(await statuses(2, () => fetch(`${url}/b`))).toEqual([200, 429]);
+  });
+
   it('keep two windows by one key apart', async () => {
     @Controller()
     class Windows {

@@ -16,7 +16,7 @@ describe('a CommonJS application on Nest 11, Fastify and ioredis 5', () => {
   let consumer: Consumer;
 
   beforeAll(async () => {
-    consumer = await Consumer.install('cjs-nest11');
+    consumer = await Consumer.install('cjs-nest11', 'with-throttler');
   });
   afterAll(() => consumer.remove());
 
@@ -38,6 +38,11 @@ describe('a CommonJS application on Nest 11, Fastify and ioredis 5', () => {
       await expectCounters(namespace);
     });
 
+    it('limits through the throttler, and in tests', async () => {
+      expect(expectReport(await consumer.node([`${build}/subpaths.js`], env))).toBe('limited');
+      await expectCounters(`${namespace}:throttler`);
+    });
+
     it('limits what is decorated by another copy of the package', async () => {
       expectDenialsKnown(expectReport(await consumer.node([`${build}/two-copies.js`, 'cjs'], env)));
       await expectCounters(`${namespace}:cjs-global`);
@@ -51,7 +56,7 @@ describe('a CommonJS application on Nest 11, Fastify and ioredis 5', () => {
   it('passes its own tests, in Jest in CommonJS mode', async () => {
     const namespace = uniqueNamespace();
     const env = { LIMITS_REDIS_URL: redisUrl(), LIMITS_NAMESPACE: namespace };
-    expect(await consumer.jest(env)).toBe('Tests: 2 passed, 2 total');
+    expect(await consumer.jest(env)).toBe('Tests: 3 passed, 3 total');
     await expectCounters(namespace);
   });
 

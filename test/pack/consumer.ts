@@ -15,7 +15,10 @@ const INSTALL = [
   ...STRICT_PEERS,
 ];
 
-/** A project of a user, outside of this repository: one of test/pack/consumers with the packed tarball installed. */
+/**
+ * A project of a user, outside of this repository: one of test/pack/consumers, and what some of them share, with the packed
+ * tarball installed.
+ */
 export class Consumer {
   private constructor(
     readonly folder: string,
@@ -23,12 +26,12 @@ export class Consumer {
     readonly installed: Ended,
   ) {}
 
-  static async install(name: string): Promise<Consumer> {
+  static async install(name: string, ...shared: string[]): Promise<Consumer> {
     const folder = await mkdtemp(join(tmpdir(), `freq-limit-${name}-`));
     try {
       const consumers = join(ROOT, 'test/pack/consumers');
-      await cp(join(consumers, 'shared'), folder, { recursive: true });
-      await cp(join(consumers, name), folder, { recursive: true });
+      for (const part of ['shared', ...shared, name])
+        await cp(join(consumers, part), folder, { recursive: true });
       await copyFile((await pack(folder)).path, join(folder, 'nestjs-freq-limit.tgz'));
       return new Consumer(folder, await run('npm', INSTALL, { cwd: folder, timeoutMs: 180_000 }));
     } catch (error) {

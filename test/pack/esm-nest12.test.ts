@@ -16,7 +16,7 @@ describe('an ES module application on Nest 12, Express and ioredis 6', () => {
   const env = { LIMITS_REDIS_URL: redisUrl(), LIMITS_NAMESPACE: namespace };
 
   beforeAll(async () => {
-    consumer = await Consumer.install('esm-nest12');
+    consumer = await Consumer.install('esm-nest12', 'with-throttler');
   });
   afterAll(() => consumer.remove());
 
@@ -35,6 +35,11 @@ describe('an ES module application on Nest 12, Express and ioredis 6', () => {
     await expectCounters(namespace);
   });
 
+  it('limits through the throttler, and in tests', async () => {
+    expect(expectReport(await consumer.node(['build/subpaths.js'], env))).toBe('limited');
+    await expectCounters(`${namespace}:throttler`);
+  });
+
   it('limits with clients of three versions of ioredis, and leaves them open', async () => {
     const used = { statuses: [200, 429], status: 'ready', answer: 'PONG' };
     const answers = expectReport(await consumer.node(['build/clients.js'], env));
@@ -45,7 +50,7 @@ describe('an ES module application on Nest 12, Express and ioredis 6', () => {
   it('passes its own tests, in Jest in ES module mode', async () => {
     const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
     const own = uniqueNamespace();
-    expect(await consumer.jest({ ...env, LIMITS_NAMESPACE: own }, ...flags)).toBe('Tests: 1 passed, 1 total');
+    expect(await consumer.jest({ ...env, LIMITS_NAMESPACE: own }, ...flags)).toBe('Tests: 2 passed, 2 total');
     await expectCounters(own);
   });
 

@@ -31,7 +31,7 @@ export function expectLimits(answers: unknown): void {
         body: { to: '1' },
       },
       { status: 201, body: { to: '1' } },
-      { status: 429, headers: { ratelimit: expect.stringContaining('"code";r=0;t=') } },
+      { status: 429, headers: { ratelimit: expect.stringContaining('"code";a=0;w=') } },
       { status: 201, body: { to: '2' } },
       { status: 201, body: { to: '2' } },
       { status: 429 },

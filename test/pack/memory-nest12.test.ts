@@ -31,6 +31,10 @@ describe('a CommonJS application on Nest 12 and Express, without ioredis', () =>
     expectLimits(expectReport(await consumer.node(['build/main.js'])));
   });
 
+  it("finds both subpaths without the throttler and Nest's own testing package", async () => {
+    expect(expectReport(await consumer.node(['build/without-peers.js']))).toEqual([true, true]);
+  });
+
   it('is told what to install when it wants to count in Redis', async () => {
     const told = expectReport(await consumer.node(['build/needs-ioredis.js']));
     expect(told).toMatch(/^FREQ_LIMIT_INVALID_OPTIONS: .*ioredis/);

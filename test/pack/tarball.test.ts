@@ -34,10 +34,13 @@ describe('the packed package', () => {
   });
 
   it('holds every file that package.json names', async () => {
-    const { main, module, types, exports } = JSON.parse(await read('package.json'));
-    const conditions = Object.values(exports['.'] as Record<string, Record<string, string>>);
-    const named = [main, module, types, ...conditions.flatMap((files) => Object.values(files))] as string[];
-    expect(named.length).toBeGreaterThan(3);
+    const { main, module, types, exports, typesVersions } = JSON.parse(await read('package.json'));
+    const paths = Object.values(exports as Record<string, unknown>).filter(
+      (path) => typeof path === 'object',
+    );
+    expect(paths).toHaveLength(3);
+    const named: string[] = [main, module, types, ...textsIn(paths), ...textsIn(typesVersions)];
+    expect(named.length).toBeGreaterThan(20);
     expect(tarball.files).toEqual(expect.arrayContaining(named.map((file) => file.replace('./', ''))));
   });
 
@@ -67,7 +70,7 @@ describe('the packed package', () => {
       for (const [, path] of text.matchAll(/(?:from |import\()['"](\.[^'"]+)\.js['"]/g))
         await visit(join(file, '..', `${path!}.d.ts`));
     };
-    await visit('dist/esm/index.d.ts');
+    for (const entry of ['index', 'testing/index', 'throttler/index']) await visit(`dist/esm/${entry}.d.ts`);
     expect(seen.size).toBeGreaterThan(10);
   });
 
@@ -109,3 +112,10 @@ describe('the packed package', () => {
     }
   });
 });
+
+/** All texts in a value, however deep. */
+function textsIn(value: unknown): string[] {
+  return typeof value === 'string'
+    ? [value]
+    : Object.values(Object(value) as Record<string, unknown>).flatMap(textsIn);
+}

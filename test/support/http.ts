@@ -23,6 +23,6 @@ export function limitHeaders(response: Pick<Response, 'headers'>): Record<string
 export function remaining(response: Pick<Response, 'headers'>): Record<string, number> {
   const header = response.headers.get('ratelimit') ?? '';
   return Object.fromEntries(
-    [...header.matchAll(/"([^"]+)";r=(\d+)/g)].map(([, name, r]) => [name!, Number(r)]),
+    [...header.matchAll(/"([^"]+)";a=(\d+)/g)].map(([, name, a]) => [name!, Number(a)]),
   );
 }

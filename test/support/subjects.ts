@@ -54,6 +54,12 @@ for _, key in ipairs(KEYS) do
   end
 end`;
 
+/** Lets time go by for all counters of a namespace on one server. */
+export async function advanceRedis(client: Redis, namespace: string, ms: number): Promise<void> {
+  const keys = await keysOf(client, namespace);
+  if (keys.length > 0) await client.eval(ADVANCE, keys.length, ...keys, ms);
+}
+
 /** The Redis store on a real server, in a namespace of its own; time goes by as the counters' expiries are moved. */
 export async function redisSubject(coalesce = true): Promise<RedisSubject> {
   const namespace = uniqueNamespace();
@@ -68,10 +74,7 @@ export async function redisSubject(coalesce = true): Promise<RedisSubject> {
     namespace,
     store: prefixed(store, full),
     full,
-    advance: async (ms) => {
-      const keys = await keysOf(client, namespace);
-      if (keys.length > 0) await client.eval(ADVANCE, keys.length, ...keys, ms);
-    },
+    advance: (ms) => advanceRedis(client, namespace, ms),
     timeLeft: async (key) => {
       const left = await client.pttl(full(key));
       return left === -2 ? undefined : left;

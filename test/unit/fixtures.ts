@@ -1,6 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { CheckResult } from '../../src/core/check.js';
 import type { FreqLimitError } from '../../src/core/errors.js';
+import { UNSEALED } from '../../src/core/seal.js';
 import type { Visit } from '../../src/core/visit.js';
 import type { DeclaredRule, Owner, RuleDefaults } from '../../src/rules/planned-rule.js';
 import type { FreqLimitRule, Scope } from '../../src/rules/rule.js';
@@ -30,6 +31,7 @@ export const DEFAULTS: RuleDefaults = {
   onMissingKey: 'ip',
   countDenied: false,
   onStoreError: 'memory',
+  seal: UNSEALED,
 };
 
 /** A rule as a decorator or the module declares it; whatever else is given stands in it as it is. */

@@ -1,17 +1,21 @@
 import { Cluster, Redis } from 'ioredis';
 import { isFreqLimitError } from '../../src/core/errors.js';
+import { UNSEALED } from '../../src/core/seal.js';
 import { resolveOptions } from '../../src/freq-limit.options.js';
 import { thrownBy } from './fixtures.js';
 
 const DEFAULT_OPTIONS = {
   redis: undefined,
   rules: [],
+  namedRules: {},
   defaultKey: '{ip}',
   namespace: 'fl',
   onMissingKey: 'ip',
   countDenied: false,
   skipIf: undefined,
+  isExempt: undefined,
   headers: 'draft',
+  partitionKeys: false,
   errorFormat: 'nest',
   message: undefined,
   exceptionFactory: undefined,
@@ -27,6 +31,7 @@ const DEFAULT_OPTIONS = {
   hashTagBuckets: 256,
   coalesce: true,
   denyCache: true,
+  seal: UNSEALED,
 };
 
 const CLIENT = { status: 'ready', isCluster: false, evalsha: () => 1, eval: () => 1, del: () => 1 };
@@ -38,20 +43,29 @@ describe('resolveOptions', () => {
   });
 
   it('takes undefined as not given', () => {
-    const nothing = Object.fromEntries(Object.keys(DEFAULT_OPTIONS).map((option) => [option, undefined]));
-    expect(resolveOptions(nothing)).toEqual(DEFAULT_OPTIONS);
+    const names = [
+      ...Object.keys(DEFAULT_OPTIONS).filter((name) => name !== 'seal' && name !== 'isExempt'),
+      'hashKeys',
+      'allowList',
+      'ignoreUserAgents',
+    ];
+    expect(resolveOptions(Object.fromEntries(names.map((name) => [name, undefined])))).toEqual(
+      DEFAULT_OPTIONS,
+    );
   });
 
   it('keeps what is given', () => {
     const given = {
       redis: { cluster: [{ host: 'localhost', port: 7000 }], options: { redisOptions: { db: 0 } } },
-      rules: [{ window: '1m', limit: 5 }],
+      rules: [{ window: '1m', limit: 5 }, 'login'],
+      namedRules: { login: { window: '15m', limit: 5 } },
       defaultKey: ['{user.id}', () => 'tenant'],
       namespace: 'shop:eu-1.a_b',
       onMissingKey: 'deny',
       countDenied: true,
       skipIf: () => true,
       headers: 'both',
+      partitionKeys: false,
       errorFormat: 'problem',
       message: 'slow down',
       exceptionFactory: () => new Error('slow down'),
@@ -68,7 +82,7 @@ describe('resolveOptions', () => {
       coalesce: false,
       denyCache: false,
     };
-    expect(resolveOptions(given)).toEqual(given);
+    expect(resolveOptions(given)).toEqual({ ...given, seal: UNSEALED });
   });
 
   it('answers what nobody can change, and changes nothing of what it was given', () => {
@@ -83,7 +97,7 @@ describe('resolveOptions', () => {
     expect(given).toEqual({ rules });
   });
 
-  it.each([['draft'], ['draft-11'], ['legacy'], ['both'], ['retry-after'], ['none']])(
+  it.each([['draft'], ['draft-12'], ['draft-11'], ['legacy'], ['both'], ['retry-after'], ['none']])(
     'knows the headers %s',
     (headers) => {
       expect(resolveOptions({ headers }).headers).toBe(headers);
@@ -151,7 +165,7 @@ describe('a wrong option', () => {
     ...of('skipIf', 'a function', null, true, 'ip', {}),
     ...of(
       'headers',
-      "one of 'draft', 'draft-11', 'legacy', 'both', 'retry-after', 'none'",
+      "one of 'draft', 'draft-12', 'draft-11', 'legacy', 'both', 'retry-after', 'none'",
       null,
       true,
       false,

@@ -23,6 +23,23 @@ describe('@FreqLimit', () => {
     expect(ruleOf(decorator)).toEqual(rule);
   });
 
+  it('refers to a named rule by its name alone, or with changes', () => {
+    class Controller {
+      @FreqLimit('login')
+      a(): void {}
+
+      @FreqLimit('login', { limit: 3 })
+      b(): void {}
+    }
+    expect(handlerLevel(Controller, 'a').rules[0]).toMatchObject({ named: 'login', rule: {} });
+    expect(handlerLevel(Controller, 'b').rules[0]).toMatchObject({ named: 'login', rule: { limit: 3 } });
+  });
+
+  it('takes a window alone for a mistake, as far as types can', () => {
+    // @ts-expect-error -- the limit is missing
+    expect(() => FreqLimit('1m')).not.toThrow();
+  });
+
   it('copies the rule it is given', () => {
     const rule = { window: '1m', limit: 5 } as const;
     const decorator = FreqLimit(rule);

@@ -5,7 +5,7 @@ import { toVerdict } from '../../../src/core/verdict.js';
 import { headersFor, type HeadersOption, retryAfterSeconds } from '../../../src/http/headers.js';
 import { result } from '../fixtures.js';
 
-const OPTIONS: HeadersOption[] = ['draft', 'draft-11', 'legacy', 'both', 'none'];
+const OPTIONS: HeadersOption[] = ['draft', 'draft-12', 'draft-11', 'legacy', 'both', 'none'];
 const MINUTE = result({ name: 'minute', limit: 5, used: 2, remaining: 3, resetAfterMs: 40_000 });
 const DAY = result({
   name: 'day',
@@ -26,24 +26,31 @@ function items(value: string | undefined): (readonly [unknown, Record<string, un
   return parseList(value ?? '').map(([name, parameters]) => [name, Object.fromEntries(parameters)]);
 }
 
-describe("the headers of 'draft-11'", () => {
+describe("the headers of 'draft'", () => {
   it('have an item for each rule, in order', () => {
     expect(headers([MINUTE, DAY])).toEqual({
       'RateLimit-Policy': '"minute";q=5;w=60, "day";q=100;w=86400',
-      RateLimit: '"minute";r=3;t=40, "day";r=60;t=3600',
+      RateLimit: '"minute";a=3;w=40, "day";a=60;w=3600',
     });
   });
 
   it('are what an independent parser of structured fields understands', () => {
-    const { 'RateLimit-Policy': policy, RateLimit: limit } = headers([MINUTE, DAY], 'draft-11');
+    const { 'RateLimit-Policy': policy, RateLimit: limit } = headers([MINUTE, { ...DAY, cost: 4 }]);
     expect(items(policy)).toEqual([
       ['minute', { q: 5, w: 60 }],
       ['day', { q: 100, w: 86_400 }],
     ]);
     expect(items(limit)).toEqual([
-      ['minute', { r: 3, t: 40 }],
-      ['day', { r: 60, t: 3_600 }],
+      ['minute', { a: 3, w: 40 }],
+      ['day', { a: 60, w: 3_600, c: 4 }],
     ]);
+  });
+
+  it("call what is available and its time 'r' and 't' in the draft before, and tell no cost", () => {
+    expect(headers([MINUTE, { ...DAY, cost: 4 }], 'draft-11')).toEqual({
+      'RateLimit-Policy': '"minute";q=5;w=60, "day";q=100;w=86400',
+      RateLimit: '"minute";r=3;t=40, "day";r=60;t=3600',
+    });
   });
 
   it('leave out rules without a limit', () => {
@@ -52,7 +59,7 @@ describe("the headers of 'draft-11'", () => {
   });
 
   it('tell no reset where no window is open', () => {
-    expect(headers([result({ used: 0, remaining: 10, resetAfterMs: 0 })])['RateLimit']).toBe('"minute";r=10');
+    expect(headers([result({ used: 0, remaining: 10, resetAfterMs: 0 })])['RateLimit']).toBe('"minute";a=10');
   });
 
   it.each([
@@ -66,7 +73,7 @@ describe("the headers of 'draft-11'", () => {
       result({ windowMs: ms, resetAfterMs: ms }),
     ]);
     expect(items(policy)[0]![1]).toMatchObject({ w: s });
-    expect(items(limit)[0]![1]).toMatchObject({ t: s });
+    expect(items(limit)[0]![1]).toMatchObject({ w: s });
   });
 
   it('hold no integer of more than 15 digits', () => {
@@ -75,7 +82,7 @@ describe("the headers of 'draft-11'", () => {
       result({ limit: most, remaining: most - 3 }),
     ]);
     expect(items(policy)[0]![1]).toMatchObject({ q: 999_999_999_999_999 });
-    expect(items(limit)[0]![1]).toMatchObject({ r: 999_999_999_999_999 });
+    expect(items(limit)[0]![1]).toMatchObject({ a: 999_999_999_999_999 });
   });
 
   it('can be parsed whatever the numbers and names are', () => {
@@ -115,7 +122,7 @@ describe('the other options', () => {
   });
 
   it("send with 'draft' the newest one", () => {
-    expect(headers([MINUTE, DAY], 'draft')).toEqual(headers([MINUTE, DAY], 'draft-11'));
+    expect(headers([MINUTE, DAY], 'draft')).toEqual(headers([MINUTE, DAY], 'draft-12'));
   });
 
   it("send with 'none' nothing, a denial's wait included", () => {
@@ -143,9 +150,12 @@ describe('what the store itself has not answered', () => {
     expect(headers([open, standIn], option)).toEqual({});
   });
 
-  it.each(['draft', 'draft-11'] as const)('is left out beside what the store has (%s)', (option) => {
-    expect(headers([standIn, DAY, open], option)).toEqual(headers([DAY], option));
-  });
+  it.each(['draft', 'draft-12', 'draft-11'] as const)(
+    'is left out beside what the store has (%s)',
+    (option) => {
+      expect(headers([standIn, DAY, open], option)).toEqual(headers([DAY], option));
+    },
+  );
 
   it("has none with 'legacy' where it is the tightest", () => {
     expect(headers([DAY, standIn], 'legacy')).toEqual({});
@@ -153,7 +163,7 @@ describe('what the store itself has not answered', () => {
     expect(headers([open, DAY], 'legacy')).toEqual(headers([DAY], 'legacy'));
   });
 
-  it.each(['draft', 'draft-11', 'legacy', 'both'] as const)(
+  it.each(['draft', 'draft-12', 'draft-11', 'legacy', 'both'] as const)(
     'has a wait all the same when it denies (%s)',
     (option) => {
       const denial = result({ ...standIn, allowed: false, remaining: 0, retryAfterMs: 7_001 });
@@ -171,7 +181,7 @@ describe('Retry-After', () => {
   const denied = (retryAfterMs: number): CheckResult =>
     result({ allowed: false, remaining: 0, retryAfterMs });
 
-  it.each(['draft', 'draft-11', 'legacy', 'both'] as const)(
+  it.each(['draft', 'draft-12', 'draft-11', 'legacy', 'both'] as const)(
     'comes with a denial, and not with a pass (%s)',
     (option) => {
       expect(headers([denied(8_000)], option)['Retry-After']).toBe('8');

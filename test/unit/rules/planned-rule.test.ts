@@ -163,14 +163,6 @@ describe('a wrong rule', () => {
     expect(error.message).toContain('is not an object of window, limit, key');
   });
 
-  it('is refused where a rule of the module wants to count per handler', () => {
-    const error = thrownBy(() => plan({ ...RULE, scope: 'handler' }, 'app'));
-    expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
-    expect(error.message).toContain(
-      "scope: a rule of the module counts per 'controller' or for the whole 'app'",
-    );
-  });
-
   it('keeps its message on one line whatever the rule holds', () => {
     expect(thrownBy(() => plan({ ...RULE, name: 'a\nforged line' })).message).not.toContain('\n');
   });

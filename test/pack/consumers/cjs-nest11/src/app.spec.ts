@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { FreqLimitService, isFreqLimitError } from 'nestjs-freq-limit';
+import { countInMemory, expectLimited, TestClock } from 'nestjs-freq-limit/testing';
 import { adapter } from './adapter.js';
 import { AppModule } from './app.js';
 
@@ -23,6 +24,15 @@ describe('the application', () => {
       statuses.push(answer.statusCode);
     }
     expect(statuses).toEqual([201, 201, 429]);
+  });
+
+  it('limits on the clock of the test', async () => {
+    const builder = countInMemory(Test.createTestingModule({ imports: [AppModule] }), new TestClock());
+    const own = (await builder.compile()).createNestApplication<NestFastifyApplication>(adapter());
+    await own.init();
+    const visit = () => own.inject({ method: 'POST', url: '/sms/code', payload: { phone: 'jest' } });
+    await expectLimited(visit, { passes: 2, retryAfter: 3600 });
+    await own.close();
   });
 
   it('injects the service', async () => {

@@ -12,17 +12,19 @@ export async function visits(app: INestApplication): Promise<{ codes: Answer[]; 
   const url = await app.getUrl();
   const codes: Answer[] = [];
   const free: Answer[] = [];
-  for (const phone of ['1', '1', '1', '2', '2', '2', '3']) {
-    const headers = { 'content-type': 'application/json' };
-    codes.push(await ask(`${url}/sms/code`, { method: 'POST', headers, body: JSON.stringify({ phone }) }));
-  }
-  for (let i = 0; i < 2; i++) free.push(await ask(`${url}/sms/free`));
+  for (const phone of ['1', '1', '1', '2', '2', '2', '3']) codes.push(await read(sendCode(url, phone)));
+  for (let i = 0; i < 2; i++) free.push(await read(fetch(`${url}/sms/free`)));
   await app.close();
   return { codes, free };
 }
 
-async function ask(url: string, init: RequestInit = {}): Promise<Answer> {
-  const response = await fetch(url, init);
+export function sendCode(url: string, phone: string): Promise<Response> {
+  const headers = { 'content-type': 'application/json' };
+  return fetch(`${url}/sms/code`, { method: 'POST', headers, body: JSON.stringify({ phone }) });
+}
+
+async function read(answer: Promise<Response>): Promise<Answer> {
+  const response = await answer;
   const headers: Record<string, string> = {};
   response.headers.forEach((value, name) => {
     headers[name] = value;

@@ -1,0 +1,36 @@
+import type { INestApplication } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import {
+  countInMemory,
+  expectLimited,
+  expectNotLimited,
+  switchLimitsOff,
+  TestClock,
+} from 'nestjs-freq-limit/testing';
+import { AppModule } from './app.module.js';
+
+async function listening(app: INestApplication): Promise<string> {
+  await app.listen(0, '127.0.0.1');
+  return app.getUrl();
+}
+
+export async function threeQuotesAMinute(): Promise<void> {
+  const clock = new TestClock();
+  const builder = countInMemory(Test.createTestingModule({ imports: [AppModule] }), clock);
+  const app = (await builder.compile()).createNestApplication();
+  const url = await listening(app);
+
+  await expectLimited(() => fetch(`${url}/quotes`), { passes: 3, retryAfter: 60 });
+  clock.advance('1m');
+  await expectLimited(() => fetch(`${url}/quotes`), { passes: 3, retryAfter: 60 });
+  await app.close();
+}
+
+export async function asManyQuotesAsATestNeeds(): Promise<void> {
+  const builder = switchLimitsOff(Test.createTestingModule({ imports: [AppModule] }));
+  const app = (await builder.compile()).createNestApplication();
+  const url = await listening(app);
+
+  await expectNotLimited(() => fetch(`${url}/quotes`), { visits: 100 });
+  await app.close();
+}

@@ -1,0 +1,77 @@
+import type ipaddr from 'ipaddr.js';
+import { types } from 'node:util';
+import { show } from '../core/errors.js';
+import type { Properties } from '../core/forms.js';
+import { parseAddress } from './client-address.js';
+
+/** Whether the module's options leave a visit out of all limits: by its address as the request tells it, and its headers. */
+export type Exempt = (address: string | undefined, headers: unknown) => boolean;
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Range = readonly [network: Address, bits: number];
+
+const RANGE_FORM =
+  "an address or a range of addresses, such as '203.0.113.7', '10.0.0.0/8' or '2001:db8::/32'";
+const AGENT_FORM = 'a RegExp, or a text that the header holds';
+
+/**
+ * Makes of `allowList` and `ignoreUserAgents` the one question that they ask; none where both are empty.
+ * @throws what `read` makes of an entry that is none
+ */
+export function exemptOf(
+  allowList: unknown,
+  ignoreUserAgents: unknown,
+  read: Properties,
+): Exempt | undefined {
+  const ranges = listOf('allowList', allowList, rangeOf, read);
+  const agents = listOf('ignoreUserAgents', ignoreUserAgents, agentOf, read);
+  if (ranges.length === 0 && agents.length === 0) return undefined;
+  return (address, headers) => isIn(ranges, address) || isOneOf(agents, headers);
+}
+
+function listOf<T>(option: string, list: unknown, parse: (entry: unknown) => T, read: Properties): T[] {
+  if (list === undefined) return [];
+  if (!Array.isArray(list)) throw read.invalid(option, `${show(list)} is not a list`);
+  return Array.from(list, (entry: unknown, i) => read.parsed(`${option}[${i}]`, () => parse(entry)));
+}
+
+// ---- addresses
+
+function isIn(ranges: readonly Range[], text: string | undefined): boolean {
+  const address = text === undefined || ranges.length === 0 ? undefined : parseAddress(text);
+  if (address === undefined) return false;
+  return ranges.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
+}
+
+function rangeOf(entry: unknown): Range {
+  const [text = '', bits, ...rest] = typeof entry === 'string' ? entry.split('/') : [];
+  // ports and zones belong to connections, not to what is allowed
+  const address = /^[\da-f:.]+$/i.test(text) && !/\.\d+:/.test(text) ? parseAddress(text) : undefined;
+  if (address === undefined || rest.length > 0) throw new TypeError(`${show(entry)} is not ${RANGE_FORM}`);
+  const most = address.toByteArray().length * 8;
+  if (bits === undefined) return [address, most];
+  // IPv4 in IPv6 is the IPv4 address, and its range lies in the last 32 bits
+  const shift = most === 32 && text.includes(':') ? 96 : 0;
+  const length = /^\d{1,3}$/.test(bits) ? Number(bits) - shift : -1;
+  if (length < 0 || length > most) throw new TypeError(`${show(entry)} is not ${RANGE_FORM}`);
+  return [address, length];
+}
+
+// ---- user agents
+
+function isOneOf(agents: readonly ((agent: string) => boolean)[], headers: unknown): boolean {
+  if (agents.length === 0) return false;
+  const agent = (Object(headers) as { readonly 'user-agent'?: unknown })['user-agent'];
+  return typeof agent === 'string' && agents.some((matches) => matches(agent));
+}
+
+function agentOf(entry: unknown): (agent: string) => boolean {
+  if (typeof entry === 'string' && entry !== '') return (agent) => agent.includes(entry);
+  if (!types.isRegExp(entry)) throw new TypeError(`${show(entry)} is not ${AGENT_FORM}`);
+  const pattern = new RegExp(entry.source, entry.flags);
+  return (agent) => {
+    // with the flags g and y a pattern remembers where it was
+    pattern.lastIndex = 0;
+    return pattern.test(agent);
+  };
+}

@@ -1,0 +1,184 @@
+import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { ApplicationConfig, DiscoveryService, HttpAdapterHost } from '@nestjs/core';
+import type { FreqLimitPlans } from './freq-limit.plans.js';
+import { FREQ_LIMIT_GUARD, FREQ_LIMIT_PLANS } from './freq-limit.tokens.js';
+import { type ClassRef, classLevels, decoratedHandlers, methodNames } from './rules/metadata.js';
+import type { PlannedRule } from './rules/planned-rule.js';
+
+/** A handler that has limits, and what stands before it. */
+interface Limited {
+  /** `SmsController.send`. */
+  readonly name: string;
+  readonly rules: readonly PlannedRule[];
+  /** Guards, as classes or instances, in the order in which Nest asks them. */
+  readonly guards: readonly unknown[];
+  /** Whether it answers HTTP requests. */
+  readonly isRoute: boolean;
+}
+
+/** Where Nest's `@UseGuards` and `@Get` and its like keep what they say. */
+const GUARDS = '__guards__';
+const ROUTE = 'path';
+
+const FORWARDED =
+  /^headers\.(x-forwarded-for|forwarded|x-real-ip|cf-connecting-ip|true-client-ip|x-client-ip)$/i;
+const OF_CALLER = /^(body|query|params|headers)\./;
+const OF_USER = /^user\./;
+
+const WITHOUT_KEY = { ip: 'counted by its address', skip: 'not counted by it', deny: 'refused' } as const;
+const MOST_NAMES = 8;
+
+/** Looks over the application once it is wired, and says in the log what is allowed and most likely not meant. */
+@Injectable()
+export class FreqLimitAdvice implements OnApplicationBootstrap {
+  private readonly logger = new Logger('FreqLimit');
+
+  constructor(
+    @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
+    @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
+    @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
+    @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const limited = this.limited();
+    if (limited.length === 0) return;
+    const lines = [notHeld(limited), ...withoutUser(limited), ...byForwarded(limited), byCallerOnly(limited)];
+    for (const line of [...lines, this.trustingAll()]) if (line !== undefined) this.logger.warn(line);
+  }
+
+  private limited(): Limited[] {
+    const controllers = classesOf(this.discovery.getControllers());
+    const others = [...classesOf(this.discovery.getProviders())].filter((one) => !controllers.has(one));
+    return [
+      ...[...controllers].flatMap((classRef) => this.limitedOf(classRef, true)),
+      ...others.flatMap((classRef) => this.limitedOf(classRef, false)),
+    ];
+  }
+
+  private limitedOf(classRef: ClassRef, isController: boolean): Limited[] {
+    const isLimited = hasRules(classRef);
+    return methodNames(classRef).flatMap((name) => {
+      const method = (classRef.prototype as Record<string, { readonly name: string } & object>)[name];
+      if (method === undefined) return [];
+      const isRoute = isController && Reflect.hasMetadata(ROUTE, method);
+      // what is no route is known for a handler by some decorator of Nest, and may be none where it has no limit of its own
+      if (!isRoute && !(isLimited && Reflect.getMetadataKeys(method).length > 0)) return [];
+      const rules = this.plans.of(classRef, method)?.rules;
+      if (rules === undefined) return [];
+      return [{ name: `${classRef.name}.${name}`, rules, guards: this.guardsOf(classRef, method), isRoute }];
+    });
+  }
+
+  /** The application's, the class's, the method's; those that live for a request come after the others. */
+  private guardsOf(classRef: ClassRef, method: object): unknown[] {
+    return [
+      ...this.config.getGlobalGuards(),
+      ...this.config.getGlobalRequestGuards(),
+      ...((Reflect.getMetadata(GUARDS, classRef) ?? []) as readonly unknown[]),
+      ...((Reflect.getMetadata(GUARDS, method) ?? []) as readonly unknown[]),
+    ];
+  }
+
+  /** Express alone: Fastify's instance does not tell, and `get` of it is a route. */
+  private trustingAll(): string | undefined {
+    const adapter = this.http.httpAdapter as HttpAdapterHost['httpAdapter'] | undefined;
+    if (adapter?.getType() !== 'express') return undefined;
+    const express = adapter.getInstance<{ get?: (setting: string) => unknown }>();
+    if (express.get?.('trust proxy') !== true) return undefined;
+    return (
+      "Express's trust proxy is true, so a request's address is the leftmost of X-Forwarded-For, which the caller may " +
+      "write himself: name the proxies instead, as in app.set('trust proxy', 'loopback'), or say how many there are."
+    );
+  }
+}
+
+function notHeld(limited: readonly Limited[]): string | undefined {
+  const open = limited.filter(({ guards }) => !guards.some(isOurs));
+  if (open.length === 0) return undefined;
+  return (
+    `No FreqLimitGuard stands before ${namesOf(open)}: the limits there are not held. ` +
+    'Write @UseGuards(FreqLimitGuard) there, @SkipFreqLimit() where none is meant, or leave globalGuard at true.'
+  );
+}
+
+function withoutUser(limited: readonly Limited[]): string[] {
+  // of what has no guard of ours another line tells
+  const early = limited.filter(({ guards, isRoute }) => isRoute && guards.findIndex(isOurs) === 0);
+  return byRule(early, OF_USER).map(
+    ([label, path, rule, handlers]) =>
+      `${label}: its key reads {${path}}, but no guard stands before FreqLimitGuard at ${namesOf(handlers)}: unless ` +
+      `middleware sets request.user, a visit there is ${WITHOUT_KEY[rule.onMissingKey]}. Put the guard that sets it first: ` +
+      'as APP_GUARD in a module that is imported before FreqLimitModule, or with globalGuard: false and ' +
+      '@UseGuards(AuthGuard, FreqLimitGuard).',
+  );
+}
+
+function byForwarded(limited: readonly Limited[]): string[] {
+  return byRule(limited, FORWARDED).map(
+    ([label, path]) =>
+      `${label}: its key reads {${path}}, which the caller may write himself. {ip} is the address as far as the ` +
+      'application trusts its proxies.',
+  );
+}
+
+function byCallerOnly(limited: readonly Limited[]): string | undefined {
+  const open = limited.filter(({ rules, isRoute }) => isRoute && rules.every(isByCallerOnly));
+  if (open.length === 0) return undefined;
+  return (
+    `All limits of ${namesOf(open)} count by what the caller writes himself (body, query, params, headers), so that ` +
+    'each fresh value is a fresh counter: put one by {ip} or {user.id} beside them.'
+  );
+}
+
+function isByCallerOnly({ key }: PlannedRule): boolean {
+  return !key.isDynamic && key.paths.length > 0 && key.paths.every((path) => OF_CALLER.test(path));
+}
+
+/** The declared rules whose key reads such a path, each once, with the handlers it applies to. */
+function byRule(
+  limited: readonly Limited[],
+  pattern: RegExp,
+): (readonly [label: string, path: string, rule: PlannedRule, handlers: Limited[]])[] {
+  const found = new Map<string, readonly [string, string, PlannedRule, Limited[]]>();
+  for (const handler of limited) {
+    for (const rule of handler.rules) {
+      const path = rule.key.paths.find((one) => pattern.test(one));
+      if (path === undefined) continue;
+      const label = `${rule.place}, rule "${rule.name}"`;
+      const known = found.get(label);
+      if (known === undefined) found.set(label, [label, path, rule, [handler]]);
+      else known[3].push(handler);
+    }
+  }
+  return [...found.values()];
+}
+
+function namesOf(handlers: readonly Limited[]): string {
+  const names = handlers.map(({ name }) => name);
+  const more = names.length - MOST_NAMES;
+  return names.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** Classes of ours, their subclasses, and what they make; also those of another copy of this package. */
+function isOurs(guard: unknown): boolean {
+  const classRef: unknown = typeof guard === 'function' ? guard : (Object(guard) as object).constructor;
+  return typeof classRef === 'function' && FREQ_LIMIT_GUARD in classRef;
+}
+
+function hasRules(classRef: ClassRef): boolean {
+  return (
+    decoratedHandlers(classRef).length > 0 || classLevels(classRef).some(({ rules }) => rules.length > 0)
+  );
+}
+
+function classesOf(
+  wrappers: readonly { readonly metatype: unknown; readonly isNotMetatype: boolean }[],
+): Set<ClassRef> {
+  const classes = wrappers.filter(({ isNotMetatype }) => !isNotMetatype).map(({ metatype }) => metatype);
+  return new Set(classes.filter(isClass));
+}
+
+function isClass(value: unknown): value is ClassRef {
+  return typeof value === 'function' && typeof value.prototype === 'object';
+}

@@ -1,0 +1,1 @@
+export { FreqLimitThrottlerStorage } from './throttler-storage.js';

@@ -1,0 +1,80 @@
+import { Controller, Get } from '@nestjs/common';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from '../../src/index.js';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import { type Platform, PLATFORMS, startApp, statuses } from '../support/app.js';
+import { closeApps } from '../support/app.js';
+import { limitHeaders } from '../support/http.js';
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  await closeApps();
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+@Controller()
+class Limited {
+  @Get()
+  @FreqLimit({ window: '1m', limit: 1, key: '{ip}', name: 'one' })
+  get() {
+    return 'ok';
+  }
+}
+
+/** An application behind a proxy on this machine. */
+async function behindProxy(platform: Platform, limits: FreqLimitOptions): Promise<string> {
+  const module = await Test.createTestingModule({
+    imports: [FreqLimitModule.forRoot(limits)],
+    controllers: [Limited],
+  }).compile();
+  const express = new ExpressAdapter();
+  express.set('trust proxy', 'loopback');
+  const adapter = platform === 'express' ? express : new FastifyAdapter({ trustProxy: 'loopback' });
+  const app = module.createNestApplication(adapter, { logger: false });
+  closing.push(() => app.close());
+  await app.listen(0, '127.0.0.1');
+  return (await app.getUrl()).replace('[::1]', '127.0.0.1');
+}
+
+describe.each(PLATFORMS)('visits that are left out on %s', (platform) => {
+  it('come from an allowed address: no limit, no header, nothing counted', async () => {
+    const { url, app } = await startApp(platform, {
+      controllers: [Limited],
+      limits: { allowList: ['::1', '127.0.0.0/8'] },
+    });
+    const answer = await fetch(url);
+    expect([answer.status, limitHeaders(answer)]).toEqual([200, {}]);
+    expect(await statuses(3, () => fetch(url))).toEqual([200, 200, 200]);
+    const check = { controller: Limited, handler: 'get', rule: 'one', key: '127.0.0.1' };
+    expect((await app.get(FreqLimitService).peek(check)).tightest?.used).toBe(0);
+  });
+
+  it('come from the address itself, and not from its neighbour in the same /64', async () => {
+    const url = await behindProxy(platform, { allowList: ['2001:db8::1', '203.0.113.0/24'] });
+    const ask = (address: string) => () => fetch(url, { headers: { 'x-forwarded-for': address } });
+    expect(await statuses(2, ask('2001:DB8:0::1'))).toEqual([200, 200]);
+    expect(await statuses(2, ask('2001:db8::2'))).toEqual([200, 429]);
+    expect(await statuses(2, ask('::ffff:203.0.113.9'))).toEqual([200, 200]);
+    expect(await statuses(2, ask('203.0.114.9'))).toEqual([200, 429]);
+    // what the caller wrote himself, before the address that the proxy saw
+    expect(await statuses(1, ask('203.0.113.9, 203.0.114.9'))).toEqual([429]);
+  });
+
+  it('call themselves so', async () => {
+    const { url } = await startApp(platform, {
+      controllers: [Limited],
+      limits: { ignoreUserAgents: [/^kube-probe\//g, 'Uptime'] },
+    });
+    const ask = (agent: string) => () => fetch(url, { headers: { 'user-agent': agent } });
+    expect(await statuses(3, ask('kube-probe/1.30'))).toEqual([200, 200, 200]);
+    expect(await statuses(3, ask('UptimeRobot/2.0'))).toEqual([200, 200, 200]);
+    expect(await statuses(2, ask('Mozilla/5.0'))).toEqual([200, 429]);
+  });
+});
+
+it('a wrong entry stops the application', async () => {
+  await expect(startApp('express', { limits: { allowList: ['10.0.0.0/99'] } })).rejects.toThrow(
+    'FreqLimitModule: allowList[0]: "10.0.0.0/99" is not an address',
+  );
+});

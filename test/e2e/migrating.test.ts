@@ -1,0 +1,75 @@
+import type { INestApplication, Type } from '@nestjs/common';
+import { countInMemory, expectLimited, expectNotLimited, TestClock } from 'nestjs-freq-limit/testing';
+import { AccountModule } from '../../examples/migrating/from-express-rate-limit.js';
+import { LoginLimits, LoginLimitsModule } from '../../examples/migrating/from-rate-limiter-flexible.js';
+import { ArticlesModule } from '../../examples/migrating/from-throttler.js';
+import { ThrottledModule } from '../../examples/migrating/throttler-storage.js';
+import { closeApps, type Platform, PLATFORMS, serve, statuses } from '../support/app.js';
+import { post } from '../support/http.js';
+
+afterEach(closeApps);
+
+/** An example, counting in memory whatever the environment of the tests says. */
+async function start(
+  platform: Platform,
+  module: Type,
+): Promise<{ app: INestApplication; url: string; clock: TestClock }> {
+  const clock = new TestClock();
+  const app = await serve(platform, { imports: [module] }, (builder) => countInMemory(builder, clock));
+  return { ...app, clock };
+}
+
+describe.each(PLATFORMS)('coming from elsewhere, on %s', (platform) => {
+  it('keeps the throttler and lets it count here', async () => {
+    const { url, clock } = await start(platform, ThrottledModule);
+    const search = (): Promise<Response> => fetch(`${url}/search`);
+    expect(await statuses(3, search)).toEqual([200, 200, 429]);
+    clock.advance('29s');
+    const blocked = await search();
+    expect([blocked.status, blocked.headers.get('retry-after-burst')]).toEqual([429, '1']);
+    clock.advance('1s');
+    expect(await statuses(3, search)).toEqual([200, 200, 429]);
+  });
+
+  it('writes the throttlers as rules', async () => {
+    const { url, clock } = await start(platform, ArticlesModule);
+    const write = (key: string) => (): Promise<Response> => post(`${url}/articles`, {}, { 'x-api-key': key });
+    await expectLimited(write('a'), { passes: 2, retryAfter: 60 });
+    clock.advance('1s');
+    await expectLimited(write('b'), { passes: 2, retryAfter: 60 });
+    await expectNotLimited(() => fetch(`${url}/articles`), { visits: 5 });
+    clock.advance('1s');
+    await expectLimited(() => fetch(`${url}/articles/newest`), { passes: 3, retryAfter: 1 });
+    clock.advance('1s');
+    const { headers } = await fetch(`${url}/articles/newest`);
+    expect(headers.get('x-ratelimit-remaining')).toBe('2');
+  });
+
+  it('writes the middlewares as rules', async () => {
+    const { url, clock } = await start(platform, AccountModule);
+    const login = (user: string) => (): Promise<Response> => post(`${url}/login`, { user });
+    await expectLimited(login('ann'), { passes: 2, retryAfter: 900 });
+    // the three were visits of the whole application, and filled its minute
+    await expectLimited(() => fetch(`${url}/account`), { passes: 0, retryAfter: 60 });
+    await expectNotLimited(() => fetch(`${url}/health`), { visits: 5 });
+    clock.advance('1m');
+    await expectLimited(login('ann'), { passes: 0 });
+    await expectLimited(login('bob'), { passes: 2, retryAfter: 900 });
+  });
+
+  it('asks the service for what limiters were asked', async () => {
+    const { app, clock } = await start(platform, LoginLimitsModule);
+    const limits = app.get(LoginLimits);
+    for (const left of [4, 3, 2, 1, 0]) {
+      expect(await limits.attempt('ann', '::1')).toBe(0);
+      expect(await limits.left('ann', '::1')).toBe(left);
+    }
+    expect(await limits.attempt('ann', '::1')).toBe(900);
+    expect(await limits.attempt('ann', '::2')).toBe(0);
+    await limits.succeeded('ann', '::1');
+    expect(await limits.left('ann', '::1')).toBe(5);
+    const mails = [await limits.mail('ann'), await limits.mail('ann'), await limits.mail('ann')];
+    clock.advance('1m');
+    expect([...mails, await limits.mail('ann')]).toEqual([true, true, false, true]);
+  });
+});

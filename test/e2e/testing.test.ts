@@ -1,0 +1,106 @@
+import { Controller, Get, Injectable, type ModuleMetadata, UseGuards } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import {
+  FreqLimit,
+  FreqLimitGuard,
+  FreqLimitModule,
+  type FreqLimitOptions,
+  FreqLimitService,
+} from 'nestjs-freq-limit';
+import {
+  countInMemory,
+  expectLimited,
+  expectNotLimited,
+  switchLimitsOff,
+  TestClock,
+} from 'nestjs-freq-limit/testing';
+import { closeApps, PLATFORMS, serve } from '../support/app.js';
+
+// nobody listens there: whoever connects to it is seen by the fallback's answers
+const OPTIONS: FreqLimitOptions = { redis: 'redis://127.0.0.1:1', onStoreError: 'deny' };
+
+@Controller()
+class Limited {
+  @Get()
+  @FreqLimit('1m', 2)
+  read() {
+    return 'ok';
+  }
+}
+
+@Injectable()
+class OwnGuard extends FreqLimitGuard {}
+
+@Controller()
+@UseGuards(OwnGuard)
+class GuardedByItself extends Limited {}
+
+const SYNC: ModuleMetadata = { imports: [FreqLimitModule.forRoot(OPTIONS)], controllers: [Limited] };
+const ASYNC: ModuleMetadata = {
+  imports: [FreqLimitModule.forRootAsync({ useFactory: () => Promise.resolve(OPTIONS) })],
+  controllers: [Limited],
+};
+const WAYS: readonly (readonly [string, ModuleMetadata])[] = [
+  ['forRoot', SYNC],
+  ['forRootAsync', ASYNC],
+];
+
+afterEach(closeApps);
+
+describe.each(PLATFORMS)('an application under test on %s', (platform) => {
+  it.each(WAYS)('counts in memory whatever %s says, on the clock of the test', async (_, parts) => {
+    const clock = new TestClock();
+    const { app, url } = await serve(platform, parts, (builder) => countInMemory(builder, clock));
+    const visit = (): Promise<Response> => fetch(url);
+    await expectLimited(visit, { passes: 2, retryAfter: 60 });
+    clock.advance('20s');
+    await expectLimited(visit, { passes: 0, retryAfter: 40 });
+    clock.advance(40);
+    await expectLimited(visit, { passes: 2, retryAfter: 60 });
+    expect(app.get(FreqLimitService).health()).toMatchObject({ store: 'memory', isUp: true });
+  });
+
+  it.each(WAYS)('lets all pass whatever %s says, and contacts no Redis', async (_, parts) => {
+    const { app, url } = await serve(platform, parts, switchLimitsOff);
+    await expectNotLimited(() => fetch(url), { visits: 5 });
+    expect([...(await fetch(url)).headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
+    const service = app.get(FreqLimitService);
+    expect(service.health().store).toBe('memory');
+    const check = { key: 'own', window: '1m', limit: 1 } as const;
+    expect((await service.consume([check, check])).allowed).toBe(false);
+  });
+
+  it.each<[string, ModuleMetadata]>([
+    [
+      'as APP_GUARD of the application',
+      {
+        imports: [FreqLimitModule.forRoot({ ...OPTIONS, globalGuard: false })],
+        controllers: [Limited],
+        providers: [{ provide: APP_GUARD, useClass: FreqLimitGuard }],
+      },
+    ],
+    [
+      'as a guard that extends it',
+      {
+        imports: [FreqLimitModule.forRoot({ ...OPTIONS, globalGuard: false })],
+        controllers: [GuardedByItself],
+      },
+    ],
+  ])('lets all pass where the guard stands %s', async (_, parts) => {
+    const { url } = await serve(platform, parts, switchLimitsOff);
+    await expectNotLimited(() => fetch(url), { visits: 5 });
+  });
+
+  it('still refuses wrong declarations', async () => {
+    const imports = [FreqLimitModule.forRoot({ ...OPTIONS, rules: [{ window: '1m', limit: -1 }] })];
+    await expect(serve(platform, { imports }, switchLimitsOff)).rejects.toMatchObject({
+      code: 'FREQ_LIMIT_INVALID_RULE',
+    });
+  });
+
+  it('keeps the counters of two modules of one test apart', async () => {
+    const start = () => serve(platform, SYNC, (builder) => countInMemory(builder));
+    const [a, b] = await Promise.all([start(), start()]);
+    for (const { url } of [a, b]) await expectLimited(() => fetch(url), { passes: 2, retryAfter: 60 });
+  });
+});

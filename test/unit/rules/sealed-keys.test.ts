@@ -1,0 +1,54 @@
+import { Properties } from '../../../src/core/forms.js';
+import { type Seal, sealOf } from '../../../src/core/seal.js';
+import { planOf } from '../../../src/rules/plan.js';
+import { resolve } from '../../../src/rules/resolve.js';
+import { Placement } from '../../../src/store/redis/placement.js';
+import type { Check } from '../../../src/core/check.js';
+import { CONTEXT, declared, DEFAULTS, OWNER, visitOf } from '../fixtures.js';
+
+const sealBy = (secret: string): Seal => sealOf({ secret }, new Properties('', Error));
+const SEAL = sealBy('correct horse battery staple');
+
+function checksOf(keys: readonly unknown[], seal: Seal, request = {}, address?: string): Check[] {
+  const rules = keys.map((key, i) => declared({ window: '1m', limit: 1, key, name: `r${i}` }));
+  const plan = planOf([{ rules, skip: undefined }], OWNER, { ...DEFAULTS, seal });
+  return resolve(plan!, visitOf(request, address), CONTEXT, () => undefined) as Check[];
+}
+
+const textOf = ({ key, group }: Check): string => key.slice(group.length);
+
+describe('the text of a key that comes from a visitor', () => {
+  const request = { body: { phone: '13800000000' } };
+
+  it.each<[string, unknown, object, string | undefined]>([
+    ['a value', '{body.phone}', request, undefined],
+    ['a value after a constant', 'phone:{body.phone}', request, undefined],
+    ['an address', '{ip}', {}, '203.0.113.7'],
+    ['what a function answers', () => 'tenant', {}, undefined],
+    ['a list', ['all', '{body.phone}'], request, undefined],
+    ['an address for want of a key', '{body.phone}', {}, '203.0.113.7'],
+    ['neither key nor address', '{body.phone}', {}, undefined],
+  ])('is sealed: %s', (_, key, visit, address) => {
+    const [plain] = checksOf([key], DEFAULTS.seal, visit, address).map(textOf);
+    const [sealed] = checksOf([key], SEAL, visit, address).map(textOf);
+    expect(plain).not.toMatch(/^#/);
+    expect(sealed).toBe(SEAL(plain!));
+    expect(sealed).toMatch(/^#[\w-]{22}$/);
+  });
+
+  it('stays readable where no visitor has a part in it', () => {
+    expect(checksOf(['everybody', ['a', 'b']], SEAL).map(textOf)).toEqual(['everybody', 'a||b']);
+  });
+
+  it('keeps the group, and lets equal values of several rules share a hash tag', () => {
+    const checks = checksOf(['{body.phone}', () => '13800000000'], SEAL, request);
+    expect(checks.map(({ group }) => group)).toEqual(
+      checksOf(['{body.phone}', () => '13800000000'], DEFAULTS.seal, request).map(({ group }) => group),
+    );
+    const placement = new Placement({ namespace: 'fl', buckets: 16_384, hashTag: undefined });
+    const [one, two] = checks.map((check) => placement.tagOf(check));
+    expect(one).toBe(two);
+    const [other] = checksOf(['{body.phone}'], SEAL, { body: { phone: '13900000000' } });
+    expect(placement.tagOf(other!)).not.toBe(one);
+  });
+});
