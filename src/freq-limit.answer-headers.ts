@@ -1,6 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { ContextAdapter } from './contexts/context-adapter.js';
+import { isResponse } from './contexts/graphql-context.js';
 import type { CheckResult } from './core/check.js';
 import { UNSEALED } from './core/seal.js';
 import { isTighter, toVerdict, type Verdict } from './core/verdict.js';
@@ -10,8 +11,8 @@ import type { PlannedCheck } from './rules/resolve.js';
 
 /** Sets the headers of an answer, wherever a visit's context has a response to set them on. */
 export class AnswerHeaders {
-  /** What responses that several visits share show already. */
-  private readonly shown = new WeakMap<object, Verdict>();
+  /** What is known of the visits that share a response. */
+  private readonly shared = new WeakMap<object, SharedAnswer>();
 
   constructor(
     private readonly http: HttpAdapterHost,
@@ -27,14 +28,16 @@ export class AnswerHeaders {
   ): void {
     const response = adapter.response?.(context);
     if (response === undefined || this.options.headers === 'none') return;
-    if (context.getType() !== 'http' && !this.isTightest(verdict, response)) return;
-    this.set(headersFor(verdict, this.options.headers, this.shownOf(verdict, checks)), response);
+    const asked = { verdict, checks };
+    const shown = context.getType() === 'http' ? asked : this.tightest(asked, context, response);
+    if (shown === undefined) return;
+    this.set(headersFor(shown.verdict, this.options.headers, this.shownOf(shown)), response);
   }
 
-  private shownOf(verdict: Verdict, checks: readonly PlannedCheck[]): Shown {
-    const shown = visible(verdict, checks);
+  private shownOf(asked: Asked): Shown {
+    const shown = visible(asked);
     if (!this.options.partitionKeys) return shown;
-    const byName = new Map(checks.map((check) => [check.name, check]));
+    const byName = new Map(asked.checks.map((check) => [check.name, check]));
     return { ...shown, results: shown.results.map((one) => withPartitionKey(one, byName.get(one.name))) };
   }
 
@@ -44,19 +47,48 @@ export class AnswerHeaders {
     for (const [name, value] of headers) adapter.setHeader(response, name, value);
   }
 
-  /** The resolvers of one GraphQL operation answer together: the tightest of their verdicts is shown. */
-  private isTightest(verdict: Verdict, response: unknown): boolean {
-    const before = this.shown.get(Object(response) as object);
-    const isShown =
-      before?.tightest === undefined ||
-      (verdict.tightest !== undefined && isTighter(verdict.tightest, before.tightest));
-    if (isShown) this.shown.set(Object(response) as object, verdict);
-    return isShown;
+  /**
+   * The resolvers of one GraphQL operation answer together: the tightest of their verdicts is shown.
+   * @returns `undefined` where it is shown already
+   */
+  private tightest(asked: Asked, context: ExecutionContext, response: unknown): Asked | undefined {
+    if (!isResponse(response)) return undefined;
+    const shared: SharedAnswer = this.shared.get(response) ?? { byVisit: new Map(), shown: undefined };
+    this.shared.set(response, shared);
+    const before = shared.byVisit.get(context);
+    shared.byVisit.set(context, asked);
+    const shown =
+      before !== undefined && before === shared.shown
+        ? // it was the tightest, and something was given back since
+          [...shared.byVisit.values()].reduce(tighter)
+        : tighter(shared.shown ?? asked, asked);
+    if (shown === shared.shown) return undefined;
+    shared.shown = shown;
+    return shown;
   }
 }
 
+/** A visit's verdict, and what was asked for it. */
+interface Asked {
+  readonly verdict: Verdict;
+  readonly checks: readonly PlannedCheck[];
+}
+
+/** The visits of one response, each with what is last known of it. */
+interface SharedAnswer {
+  readonly byVisit: Map<ExecutionContext, Asked>;
+  shown: Asked | undefined;
+}
+
+/** The one that speaks for both; the first where there is nothing between them. */
+function tighter(a: Asked, b: Asked): Asked {
+  const [one, other] = [a.verdict.tightest, b.verdict.tightest];
+  if (one === undefined || other === undefined) return one === undefined ? b : a;
+  return isTighter(other, one) ? b : a;
+}
+
 /** The verdict without the results of hidden rules and of those that only report. */
-function visible(verdict: Verdict, checks: readonly PlannedCheck[]): Verdict {
+function visible({ verdict, checks }: Asked): Verdict {
   if (checks.every(({ rule }) => !rule.hidden && !rule.shadow)) return verdict;
   return toVerdict(
     verdict.results.filter((_, i) => checks[i]?.rule.hidden === false && !checks[i].rule.shadow),
@@ -67,9 +99,4 @@ function visible(verdict: Verdict, checks: readonly PlannedCheck[]): Verdict {
 function withPartitionKey(result: CheckResult, check: PlannedCheck | undefined): ShownResult {
   if (check === undefined || check.rule.seal === UNSEALED) return result;
   return { ...result, partitionKey: Buffer.from(check.key.slice(check.group.length)).toString('base64') };
-}
-
-/** Both platforms' responses; contexts of GraphQL may hold anything. */
-function isResponse(response: unknown): response is object {
-  return typeof (Object(response) as { readonly header?: unknown }).header === 'function';
 }

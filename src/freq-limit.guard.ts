@@ -123,7 +123,7 @@ export class FreqLimitGuard implements CanActivate {
 
   private planOf(context: ExecutionContext): Plan | undefined {
     const plan = this.plans.of(context.getClass(), context.getHandler());
-    return context.getType<string>() === 'graphql' && isFieldOfResult(context) ? plan?.own : plan;
+    return isField(context) ? plan?.own : plan;
   }
 
   private unlessSkipped(asked: Asked): MaybePromise<Answered | undefined> {
@@ -186,6 +186,8 @@ export class FreqLimitGuard implements CanActivate {
         if (after !== undefined) this.headers.show(toVerdict(after), checks, context, adapter);
       },
     });
+    // before fields of results there may be guards and no interceptors: then nobody comes to know how they end
+    if (isField(context)) return;
     // where a guard behind this one refuses, nobody else comes to know it; only HTTP's status tells how that ended
     onFinish(response, () => {
       void take(context)?.settle?.({ succeeded: context.getType() === 'http', error: undefined });
@@ -248,6 +250,10 @@ export class FreqLimitGuard implements CanActivate {
     exception.message = message;
     return exception;
   }
+}
+
+function isField(context: ExecutionContext): boolean {
+  return context.getType<string>() === 'graphql' && isFieldOfResult(context);
 }
 
 /** A body of our making; the application's own exceptions have whatever body they like. */

@@ -39,17 +39,19 @@ function outcomeInterceptor(answersItself: boolean): OutcomeInterceptor {
 
       async function settled(event: ObservableNotification<unknown>): Promise<typeof event> {
         // what is left here the end of the response settles
-        if (event.kind === 'E' || !onlyErrors) await settle?.(endOf(event));
+        if (event.kind === 'E' || !onlyErrors) await settle?.(endOf(event, context));
         return event;
       }
     },
   };
 }
 
-function endOf(event: ObservableNotification<unknown>): End {
-  return event.kind === 'E'
-    ? { succeeded: false, error: event.error as unknown }
-    : { succeeded: true, error: undefined };
+function endOf(event: ObservableNotification<unknown>, context: ExecutionContext): End {
+  if (event.kind === 'E') return { succeeded: false, error: event.error as unknown };
+  // to GraphQL an error that a resolver returns is one that it throws
+  const isFailure =
+    event.kind === 'N' && event.value instanceof Error && context.getType<string>() === 'graphql';
+  return isFailure ? { succeeded: false, error: event.value } : { succeeded: true, error: undefined };
 }
 
 /** Whether it stands there already, put by another application or another copy of this package. */

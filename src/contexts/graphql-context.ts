@@ -1,4 +1,4 @@
-import type { ExecutionContext } from '@nestjs/common';
+import { type ExecutionContext, IntrinsicException } from '@nestjs/common';
 import type { VisitRequest } from '../core/visit.js';
 import type { IncomingMessage } from 'node:http';
 import type { ContextAdapter } from './context-adapter.js';
@@ -12,11 +12,12 @@ interface GraphqlContext {
   readonly request?: VisitRequest;
   readonly res?: unknown;
   readonly reply?: { readonly request?: VisitRequest };
+  readonly extra?: Connection;
   readonly user?: unknown;
 }
 
 interface Connection {
-  readonly request?: IncomingMessage;
+  readonly request?: VisitRequest;
   readonly user?: unknown;
 }
 
@@ -35,31 +36,35 @@ interface ResolveInfo {
 export function graphqlContext(handshakes: Handshakes): ContextAdapter {
   return {
     request: (context) => {
-      const { req, request, reply, user } = operationOf(context);
-      const upgrade = req?.extra?.request;
-      const found =
-        upgrade === undefined ? (req ?? request ?? reply?.request) : handshakes.ofRequest(upgrade);
-      return new ResolverRequest(found, user ?? req?.extra?.user, argsFromEnd(context, 3));
+      const operation = operationOf(context);
+      const request = requestOf(operation, handshakes);
+      return new ResolverRequest(request, userOf(operation), argsFromEnd(context, 3));
     },
     response: (context) => {
       const { req, res, reply } = operationOf(context);
-      return res ?? reply ?? req?.res;
+      return [res, reply, req?.res].find(isResponse);
     },
-    // An error of its own: what looks like Nest's HTTP exceptions, Apollo's driver turns into an internal error. Drivers
-    // show the `extensions` of whatever is thrown.
     toError: (exception) => {
       const { code, message, retryAfter } = refusalOf(exception);
       const extensions = { code, ...(retryAfter !== undefined && { retryAfter }) };
-      return Object.assign(new Error(message, { cause: exception }), { extensions });
+      return Object.assign(new Refused(message, { cause: exception }), { extensions });
     },
   };
 }
 
 /**
- * Whether a resolver is called for a field of a result: guards stand before it only where the application's
- * `fieldResolverEnhancers` says so, and then for each item of a list. It has its own rules and no others.
+ * An error of its own: what looks like Nest's HTTP exceptions, Apollo's driver turns into an internal error. Drivers show
+ * the `extensions` of whatever is thrown, and Nest logs none of this kind.
+ */
+class Refused extends IntrinsicException {}
+
+/**
+ * Whether a resolver is called for a field of a result, or for an entity of a federation: guards stand before it only
+ * where the application's `fieldResolverEnhancers` says so, and then for each item of a list. It has its own rules and
+ * no others.
  */
 export function isFieldOfResult(context: ExecutionContext): boolean {
+  if (isReference(context)) return true;
   const { parentType, schema } = infoOf(context);
   if (parentType === undefined || schema === undefined) return false;
   return ![schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].includes(
@@ -67,8 +72,12 @@ export function isFieldOfResult(context: ExecutionContext): boolean {
   );
 }
 
-/** What one call of a resolver has to itself. */
-export function infoOf(context: ExecutionContext): ResolveInfo {
+/** What one call of a resolver has to itself; of entities, which are resolved for one field, their references. */
+export function resolverCallOf(context: ExecutionContext): object {
+  return isReference(context) ? (Object(context.getArgByIndex(0)) as object) : infoOf(context);
+}
+
+function infoOf(context: ExecutionContext): ResolveInfo {
   return argsFromEnd(context, 1) ?? {};
 }
 
@@ -79,6 +88,39 @@ function operationOf(context: ExecutionContext): GraphqlContext {
 /** Resolvers get `(root, args, context, info)`, those of a federation's references `(reference, context, info)`. */
 function argsFromEnd(context: ExecutionContext, place: number): unknown {
   return context.getArgs<unknown[]>().at(-place);
+}
+
+function isReference(context: ExecutionContext): boolean {
+  return context.getArgs<unknown[]>().length === 3;
+}
+
+/** Mercurius's reply goes before `req`, which a context given as one object keeps from its first operation. */
+function requestOf(operation: GraphqlContext, handshakes: Handshakes): VisitRequest | undefined {
+  const { req, request, reply } = operation;
+  const found = connectionOf(operation)?.request ?? reply?.request ?? req ?? request;
+  return isOfNode(found) ? handshakes.ofRequest(found) : found;
+}
+
+/** Whom a guard has put into the operation's context, onto its request, or onto the connection. */
+function userOf(operation: GraphqlContext): unknown {
+  const connection = connectionOf(operation);
+  return operation.user ?? operation.req?.user ?? connection?.user ?? connection?.request?.user;
+}
+
+function connectionOf({ req, extra }: GraphqlContext): Connection | undefined {
+  return req?.extra ?? extra;
+}
+
+/** A request that no platform has seen, such as one that has opened a connection. */
+function isOfNode(request: unknown): request is IncomingMessage {
+  if (typeof request !== 'object' || request === null || 'ip' in request) return false;
+  const { url, headers, socket } = request as Partial<IncomingMessage>;
+  return typeof url === 'string' && typeof headers === 'object' && typeof socket === 'object';
+}
+
+/** Both platforms' responses; contexts of GraphQL may hold anything. */
+export function isResponse(response: unknown): response is object {
+  return typeof (Object(response) as { readonly header?: unknown }).header === 'function';
 }
 
 /** The operation's request, with the resolver's arguments in the place of its body. */

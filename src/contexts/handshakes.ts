@@ -50,8 +50,7 @@ export class Handshakes {
   ofRequest(request: IncomingMessage): Handshake {
     let handshake = this.byRequest.get(request);
     if (handshake === undefined) {
-      const { searchParams } = new URL(request.url ?? '/', 'ws://handshake');
-      const query = Object.fromEntries(searchParams);
+      const query = queryOf(request.url ?? '');
       handshake = { ip: this.addressOf(request), headers: request.headers, query, socket: request.socket };
       this.byRequest.set(request, handshake);
     }
@@ -77,4 +76,10 @@ export class Handshakes {
     }) as VisitRequest;
     return asked.ip;
   }
+}
+
+/** Of whatever stands in a request line, which need not be a URL. */
+function queryOf(target: string): object {
+  const mark = target.indexOf('?');
+  return mark === -1 ? {} : Object.fromEntries(new URLSearchParams(target.slice(mark)));
 }

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { infoOf } from './graphql-context.js';
+import { resolverCallOf } from './graphql-context.js';
 import { messageOf } from './ws-context.js';
 
 /**
@@ -9,7 +9,7 @@ import { messageOf } from './ws-context.js';
 export function invocationOf(context: ExecutionContext): object {
   switch (context.getType<string>()) {
     case 'graphql':
-      return infoOf(context);
+      return resolverCallOf(context);
     case 'ws':
       return messageOf(context) as object;
     case 'rpc':

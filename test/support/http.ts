@@ -12,7 +12,7 @@ export function post(
 }
 
 /** The limit headers of an answer, those that are there. */
-export function limitHeaders(response: Response): Record<string, string> {
+export function limitHeaders(response: Pick<Response, 'headers'>): Record<string, string> {
   const names = ['ratelimit-policy', 'ratelimit', 'retry-after'];
   return Object.fromEntries(
     [...response.headers].filter(([name]) => names.includes(name) || name.startsWith('x-ratelimit')),
@@ -20,7 +20,7 @@ export function limitHeaders(response: Response): Record<string, string> {
 }
 
 /** Names and remaining units of the `RateLimit` header, in order: `{ daily: 9 }`. */
-export function remaining(response: Response): Record<string, number> {
+export function remaining(response: Pick<Response, 'headers'>): Record<string, number> {
   const header = response.headers.get('ratelimit') ?? '';
   return Object.fromEntries(
     [...header.matchAll(/"([^"]+)";a=(\d+)/g)].map(([, name, a]) => [name!, Number(a)]),
