@@ -2,7 +2,7 @@ import { PROBLEM_CONTENT_TYPE } from './error-body.js';
 
 /** Express's response, as far as it sends JSON. */
 interface JsonResponse {
-  json(body: unknown): unknown;
+  json: (this: JsonResponse, body: unknown) => unknown;
   setHeader(name: string, value: string): unknown;
 }
 
@@ -15,7 +15,7 @@ interface JsonResponse {
 export function sendAsProblem(response: unknown, body: unknown): boolean {
   if (!sendsJson(response)) return false;
   const { json } = response;
-  response.json = function (this: JsonResponse, sent) {
+  response.json = function (sent) {
     if (sent === body) this.setHeader('Content-Type', PROBLEM_CONTENT_TYPE);
     return json.call(this, sent);
   };
