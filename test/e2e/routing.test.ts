@@ -8,6 +8,7 @@ import {
   Logger,
   type MessageEvent,
   Module,
+  type ModuleMetadata,
   Post,
   Scope,
   Sse,
@@ -458,12 +459,18 @@ describe.each(PLATFORMS)('the order of guards on %s', (platform) => {
     }
   }
 
-  it.each([
-    ['the root module itself', { providers: [{ provide: APP_GUARD, useClass: AuthGuard }] }, true],
-    ['a module that is imported behind ours', { imports: [AuthModule] }, false],
-  ])('is with a global guard of %s: %j', async (_, parts, isUserKnown) => {
-    const limits = inRedis();
-    const { url } = await startApp(platform, { controllers: [Mails], limits, ...parts });
+  it.each<[string, ModuleMetadata, (app: INestApplication) => void, boolean]>([
+    [
+      'the root module itself',
+      { providers: [{ provide: APP_GUARD, useClass: AuthGuard }] },
+      () => undefined,
+      true,
+    ],
+    ['a module that is imported behind ours', { imports: [AuthModule] }, () => undefined, false],
+    ['app.useGlobalGuards', {}, (app) => app.useGlobalGuards(new AuthGuard()), false],
+  ])('is, with a global guard of %s, as documented', async (_, parts, prepare, isUserKnown) => {
+    const options = { controllers: [Mails], limits: inRedis(), ...parts };
+    const { url } = await startApp(platform, options, undefined, prepare);
     expect(await statuses(2, asUser(`${url}/mails`, 'ann'))).toEqual([200, 200]);
     const other = await statuses(1, asUser(`${url}/mails`, 'bob'));
     expect(other).toEqual([isUserKnown ? 200 : 429]);
