@@ -340,18 +340,20 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
         return body;
       }
     }
-    for (const headers of ['both', 'legacy', 'draft'] as const) {
+    const rest = { 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '99', 'x-ratelimit-reset': '60' };
+    const draft = { 'ratelimit-policy': '"address";q=100;w=60', ratelimit: '"address";a=99;w=60' };
+    for (const [headers, shown] of [
+      ['draft', draft],
+      ['legacy', rest],
+      ['both', { ...draft, ...rest }],
+    ] as const) {
       const limits = { headers, errorFormat: 'problem' } as const;
       const { url } = await startApp(platform, { controllers: [Login], limits });
-      const passed = await post(url, { user: 'ann@example.org' });
-      expect(JSON.stringify(limitHeaders(passed))).not.toContain('account');
+      expect(limitHeaders(await post(url, { user: 'ann@example.org' }))).toEqual(shown);
       const denied = await post(url, { user: 'ann@example.org' });
       expect(denied.status).toBe(429);
-      const told = JSON.stringify([...denied.headers]) + (await denied.text());
-      expect(told).not.toMatch(/account|ann@|q=1;|r=0/);
-      expect(limitHeaders(denied)['retry-after']).toBe('900');
-      const shown = { 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '99', 'x-ratelimit-reset': '60' };
-      if (headers === 'legacy') expect(limitHeaders(denied)).toEqual({ ...shown, 'retry-after': '900' });
+      expect(limitHeaders(denied)).toEqual({ ...shown, 'retry-after': '900' });
+      expect(await denied.text()).not.toMatch(/account|ann@/);
     }
   });
 

@@ -33,6 +33,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { catchError, from, map, NEVER, type Observable, of, throwError, timeout } from 'rxjs';
+import { LoginController } from '../../examples/http/login.controller.js';
 import {
   type CountWhen,
   FreqLimit,
@@ -46,7 +47,7 @@ import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
 import type { Store } from '../../src/store/store.js';
 import { closeApps, PLATFORMS, startApp, statuses, type TestApp } from '../support/app.js';
 import { startCluster, until } from '../support/cluster.js';
-import { limitHeaders, remaining } from '../support/http.js';
+import { limitHeaders, post, remaining } from '../support/http.js';
 import { startProxy } from '../support/proxy.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, plainClient, redisUrl } from '../support/redis.js';
@@ -173,8 +174,8 @@ class Endings {
     }, 20);
   }
   @Get('thrownBesideRes')
-  thrownBesideRes(@Res() _response: Reply) {
-    throw new UnauthorizedException();
+  thrownBesideRes(@Res() { status }: Reply) {
+    throw new UnauthorizedException(typeof status);
   }
   @Get('guarded')
   @UseGuards(REFUSES)
@@ -591,6 +592,36 @@ describe.each(SUBJECTS)('countWhen on %s, %s', (platform, kind) => {
     expect(await statuses(3, () => fetch(both.url))).toEqual([200, 200, 429]);
   });
 
+  it('answers a visit that outlives its window as it was let in', async () => {
+    @Controller()
+    class Long {
+      @Get()
+      @FreqLimit({ window: '200ms', limit: 3, name: 'kept' })
+      @FreqLimit({ window: '200ms', limit: 3, name: 'given', countWhen: 'failure' })
+      async get() {
+        await sleep(400);
+        return 'ok';
+      }
+    }
+    const { url } = await start([Long]);
+    const response = await fetch(url);
+    expect([response.status, limitHeaders(response)['ratelimit']]).toEqual([
+      200,
+      '"kept";a=2;w=1, "given";a=3',
+    ]);
+    expect(lines).toEqual([]);
+  });
+
+  it('counts wrong passwords alone at the log-in of the example', async () => {
+    const { url } = await start([LoginController]);
+    const guess = (password: string) => () => post(`${url}/login`, { user: 'ann', password });
+    expect(await statuses(4, guess('open sesame'))).toEqual([200, 200, 200, 200]);
+    expect(await statuses(6, guess('guess'))).toEqual([401, 401, 401, 401, 401, 429]);
+    expect(await statuses(1, guess('open sesame'))).toEqual([429]);
+    const other = await post(`${url}/login`, { user: 'bob', password: 'open sesame' });
+    expect([other.status, remaining(other)]).toEqual([200, { wrong: 5, address: 90 }]);
+  });
+
   it('charges a denied visit where countDenied says so, and gives it back nowhere', async () => {
     @Controller()
     class Denied {
@@ -643,8 +674,8 @@ describe.each(PLATFORMS)('countWhen in Redis on %s', (platform) => {
     const { url } = await startApp(platform, { controllers: [Slow], limits });
     for (let i = 0; i < 3; i++) expect(remaining(await fetch(url))).toEqual({ failures: 3, hour: 9 });
     // the first of each tells the server its script
-    await until(() => commands.filter((command) => command.startsWith("eval")).length === 8);
-    expect(commands.filter((command) => command.startsWith("eval"))).toEqual([
+    await until(() => commands.filter((command) => command.startsWith('eval')).length === 8);
+    expect(commands.filter((command) => command.startsWith('eval'))).toEqual([
       ...['evalsha', 'eval', 'evalsha', 'eval'],
       ...['evalsha', 'evalsha', 'evalsha', 'evalsha'],
     ]);

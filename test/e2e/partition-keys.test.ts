@@ -27,7 +27,9 @@ type Parameters = Record<string, unknown>;
 
 function items(response: Response, header: string): Record<string, Parameters> {
   const list = parseList(response.headers.get(header) ?? '');
-  return Object.fromEntries(list.map(([name, parameters]) => [name as string, Object.fromEntries(parameters)]));
+  return Object.fromEntries(
+    list.map(([name, parameters]) => [name as string, Object.fromEntries(parameters)]),
+  );
 }
 
 describe.each(PLATFORMS)('partition keys on %s', (platform) => {

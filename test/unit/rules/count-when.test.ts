@@ -1,0 +1,41 @@
+import { COUNT_WHEN, toCounts } from '../../../src/rules/count-when.js';
+import type { Outcome } from '../../../src/rules/rule.js';
+import { CONTEXT } from '../fixtures.js';
+
+const ended = (succeeded: boolean): Outcome => ({
+  succeeded,
+  statusCode: succeeded ? 200 : 401,
+  error: undefined,
+  context: CONTEXT,
+});
+
+describe('countWhen', () => {
+  it('has nothing to watch where every visit counts', () => {
+    expect([toCounts(), toCounts('request')]).toEqual([undefined, undefined]);
+  });
+
+  it.each([
+    ['success', true, false],
+    ['failure', false, true],
+  ] as const)('%s counts a visit that succeeded: %j, and one that failed: %j', (countWhen, good, bad) => {
+    const counts = toCounts(countWhen)!;
+    expect([counts(ended(true)), counts(ended(false))]).toEqual([good, bad]);
+  });
+
+  it('is asked as it is where it is a function', () => {
+    const countWhen = ({ statusCode }: Outcome): boolean => statusCode === 401;
+    expect(toCounts(countWhen)).toBe(countWhen);
+  });
+
+  it.each<[unknown, boolean]>([
+    ['request', true],
+    ['success', true],
+    ['failure', true],
+    [() => true, true],
+    ['failed', false],
+    [true, false],
+    [null, false],
+  ])('may be %p: %j', (value, fits) => {
+    expect(COUNT_WHEN.fits(value)).toBe(fits);
+  });
+});
