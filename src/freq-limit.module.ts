@@ -11,6 +11,7 @@ import { DiscoveryModule, HttpAdapterHost, ModulesContainer } from '@nestjs/core
 import { Adapters } from './contexts/adapters.js';
 import { FreqLimitError, show } from './core/errors.js';
 import { BOOLEAN, Properties } from './core/forms.js';
+import { gatewayServers } from './freq-limit.gateways.js';
 import { prepareHandlers } from './freq-limit.handlers.js';
 import { FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
 import {
@@ -120,7 +121,7 @@ export class FreqLimitModule
 
   /** Gateways are open by now. */
   onApplicationBootstrap(): void {
-    this.adapters.watchHandshakes();
+    this.adapters.watchHandshakes(gatewayServers(this.modules));
   }
 
   /** After the last request is answered. */
