@@ -14,6 +14,7 @@ import { BOOLEAN, Properties } from './core/forms.js';
 import { gatewayServers } from './freq-limit.gateways.js';
 import { prepareHandlers } from './freq-limit.handlers.js';
 import { FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
+import { adviseOfMessages } from './freq-limit.message-advice.js';
 import {
   type ASYNC_OPTIONS_TYPE,
   ConfigurableModuleClass,
@@ -90,6 +91,7 @@ export class FreqLimitModule
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
   ) {
     super();
     prepareHandlers(plans, options);
@@ -116,6 +118,7 @@ export class FreqLimitModule
   async onModuleInit(): Promise<void> {
     this.refuseSecondRegistration();
     this.plans.compile();
+    await adviseOfMessages(this.plans.handlers(), this.hasHttp);
     await this.store.open();
   }
 
@@ -127,6 +130,11 @@ export class FreqLimitModule
   /** After the last request is answered. */
   async onApplicationShutdown(): Promise<void> {
     await this.store.close();
+  }
+
+  private get hasHttp(): boolean {
+    // none in an application without HTTP, whatever its type says
+    return (this.http.httpAdapter as unknown) !== undefined && (this.http.httpAdapter as unknown) !== null;
   }
 
   private refuseSecondRegistration(): void {

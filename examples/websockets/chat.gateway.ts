@@ -1,7 +1,9 @@
+import { UseGuards } from '@nestjs/common';
 import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
-import { FreqLimit, FreqLimitVerdict, type Verdict } from 'nestjs-freq-limit';
+import { FreqLimit, FreqLimitGuard, FreqLimitVerdict, type Verdict } from 'nestjs-freq-limit';
 
 @WebSocketGateway()
+@UseGuards(FreqLimitGuard) // Nest 11 puts global guards before no gateway; from 12 on it may be left out
 @FreqLimit('1m', 120, '{ip}') // all messages of this gateway together
 export class ChatGateway {
   @SubscribeMessage('say')

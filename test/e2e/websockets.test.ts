@@ -49,6 +49,7 @@ import {
   type Client,
   closeClients,
   connect,
+  HAS_GLOBAL_GUARDS,
   LIBRARIES,
   startGateways,
   type Told,
@@ -560,7 +561,8 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
       }
     }
     const { url } = await startGateways('express', library, [Filtered]);
-    await (await connect(library, url)).ask('closed');
+    (await connect(library, url)).send('closed');
+    await until(() => seen.length > 0);
     expect(seen).toEqual([0]);
   });
 
@@ -766,6 +768,51 @@ describe.each(LIBRARIES)('a long connection of %s', (library) => {
     collect();
     expect(verdicts).toHaveLength(1_200);
     expect(verdicts.filter((verdict) => verdict.deref() !== undefined).length).toBeLessThan(20);
+  });
+});
+
+describe('a gateway with limits', () => {
+  @WebSocketGateway()
+  class Unguarded {
+    @SubscribeMessage('one')
+    @FreqLimit('1m', 1)
+    one() {
+      return said('one');
+    }
+    @SubscribeMessage('two')
+    @FreqLimit('1m', 1)
+    two() {
+      return said('two');
+    }
+    @SubscribeMessage('free')
+    free() {
+      return said('free');
+    }
+  }
+  @WebSocketGateway()
+  @UseGuards(FreqLimitGuard)
+  class Guarded {
+    @SubscribeMessage('guarded')
+    @FreqLimit('1m', 1)
+    guarded() {
+      return said('guarded');
+    }
+  }
+
+  it('stands behind the global guard from Nest 12 on; before, the log says that it does not', async () => {
+    const warnings = logged('warn');
+    // not by `startGateways`, which puts the guard before gateways where Nest does not
+    const { url } = await startApp('express', { providers: [Unguarded, Guarded] });
+    const client = await connect('socket.io', url);
+    expect(await client.askTimes(2, 'one')).toEqual([
+      said('one'),
+      HAS_GLOBAL_GUARDS ? denied() : said('one'),
+    ]);
+    expect(await client.askTimes(2, 'guarded')).toEqual([said('guarded'), denied()]);
+    const warning =
+      'Unguarded.one, Unguarded.two: limits on message handlers of gateways, before which this version of Nest puts ' +
+      'no global guard: write @UseGuards(FreqLimitGuard) beside the limits.';
+    expect(warnings).toEqual(HAS_GLOBAL_GUARDS ? [] : [warning]);
   });
 });
 

@@ -1,11 +1,18 @@
-import type { INestApplication, ModuleMetadata, Type } from '@nestjs/common';
+import { type INestApplication, type ModuleMetadata, type Type, UseFilters, UseGuards } from '@nestjs/common';
 import { IoAdapter } from '@nestjs/platform-socket.io';
 import { WsAdapter } from '@nestjs/platform-ws';
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { parse } from 'node:querystring';
 import { io } from 'socket.io-client';
+import { TellExceptions } from '../../examples/websockets/tell-exceptions.filter.js';
 import { WebSocket } from 'ws';
-import { FreqLimitModule, type FreqLimitModuleExtras, type FreqLimitOptions } from '../../src/index.js';
+import {
+  FreqLimitGuard,
+  FreqLimitModule,
+  type FreqLimitModuleExtras,
+  type FreqLimitOptions,
+} from '../../src/index.js';
 import { type Platform, serve, type TestApp } from './app.js';
 
 export type Library = 'socket.io' | 'ws';
@@ -30,6 +37,25 @@ export interface Client {
   close(): void;
 }
 
+/** Nest 11 puts global guards before no gateway. */
+export const HAS_GLOBAL_GUARDS = !/nest-11/.test(
+  createRequire(import.meta.url).resolve('@nestjs/websockets'),
+);
+
+const FILTERS = '__exceptionFilters__';
+const guarded = new Set<Type>();
+
+/** Nor does it tell clients of ws of exceptions. */
+function helpNest11(gateway: Type, library: Library): void {
+  if (!guarded.has(gateway)) UseGuards(FreqLimitGuard)(gateway);
+  guarded.add(gateway);
+  const own = ((Reflect.getMetadata(FILTERS, gateway) ?? []) as readonly unknown[]).filter(
+    (filter) => filter !== TellExceptions,
+  );
+  Reflect.defineMetadata(FILTERS, own, gateway);
+  if (library === 'ws' && own.length === 0) UseFilters(TellExceptions)(gateway);
+}
+
 const clients = new Set<Client>();
 
 /** How a client comes: its query and its headers. */
@@ -47,6 +73,7 @@ export async function startGateways(
   parts: ModuleMetadata & { readonly prepare?: (app: INestApplication) => void } = {},
 ): Promise<TestApp> {
   const { prepare, imports = [], providers = [], ...rest } = parts;
+  if (!HAS_GLOBAL_GUARDS) for (const gateway of gateways) helpNest11(gateway, library);
   const all = {
     ...rest,
     imports: [FreqLimitModule.forRoot(limits), ...imports],
