@@ -134,7 +134,7 @@ export class FreqLimitModule
 
   private get hasHttp(): boolean {
     // none in an application without HTTP, whatever its type says
-    return (this.http.httpAdapter as unknown) !== undefined && (this.http.httpAdapter as unknown) !== null;
+    return Boolean(this.http.httpAdapter as unknown);
   }
 
   private refuseSecondRegistration(): void {

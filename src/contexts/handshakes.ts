@@ -48,9 +48,9 @@ export class Handshakes {
   }
 
   private note(request: IncomingMessage): void {
-    // read once, the address is known of messages too whose client is gone when their turn comes
-    void request.socket.remoteAddress;
     this.bySocket.set(request.socket, request);
+    // an address that was read once is known of messages too whose client is gone when their turn comes
+    Reflect.get(request.socket, 'remoteAddress');
   }
 
   /** The handshake of a gateway's client. */

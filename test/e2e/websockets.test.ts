@@ -45,6 +45,7 @@ import { until } from '../support/cluster.js';
 import { keysOf, redisUrl } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { freePort } from '../support/server.js';
+import { signal } from '../support/signal.js';
 import {
   type Client,
   closeClients,
@@ -127,13 +128,6 @@ class Levels {
   skipped() {
     return said('skipped');
   }
-}
-
-/** Something that will have happened. */
-function signal(): { readonly given: Promise<void>; readonly give: () => void } {
-  let give = (): void => undefined;
-  const given = new Promise<void>((resolve) => (give = resolve));
-  return { given, give: () => give() };
 }
 
 const said = (data: unknown): Told => ({ event: 'said', data });

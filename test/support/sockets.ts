@@ -37,10 +37,9 @@ export interface Client {
   close(): void;
 }
 
+const nest = createRequire(import.meta.url).resolve('@nestjs/websockets');
 /** Nest 11 puts global guards before no gateway. */
-export const HAS_GLOBAL_GUARDS = !/nest-11/.test(
-  createRequire(import.meta.url).resolve('@nestjs/websockets'),
-);
+export const HAS_GLOBAL_GUARDS = !nest.includes('nest-11');
 
 const FILTERS = '__exceptionFilters__';
 const guarded = new Set<Type>();
