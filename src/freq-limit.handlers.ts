@@ -1,34 +1,49 @@
+import type { NestInterceptor } from '@nestjs/common';
 import 'reflect-metadata';
 import { documentDenials } from './freq-limit.open-api.js';
-import { ERROR_INTERCEPTOR, isOutcomeInterceptor, OUTCOME_INTERCEPTOR } from './freq-limit.interceptor.js';
+import {
+  ERROR_INTERCEPTOR,
+  isOutcomeInterceptor,
+  isVerdictInterceptor,
+  OUTCOME_INTERCEPTOR,
+  VERDICT_INTERCEPTOR,
+} from './freq-limit.interceptor.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans, HandlerPlan } from './freq-limit.plans.js';
 
 /** Where Nest keeps what `@UseInterceptors` says of a handler. */
 const INTERCEPTORS = '__interceptors__';
+/** Where Nest keeps a route's path. */
+const PATH = 'path';
 /** Where Nest keeps what a handler's parameters are, by `kind:index`, and whether `@Res()` leaves the answer to Nest. */
 const ROUTE_ARGUMENTS = '__routeArguments__';
 const PASSTHROUGH = '__responsePassthrough__';
 const RESPONSE_OR_NEXT = /^[12]:/;
 
 /**
- * Gives handlers what Nest and OpenAPI read from them: an interceptor where a rule counts by how a visit ends, and the
- * description of a denial. It must be done before routes are made and documents are written, thus while the application
- * is put together.
+ * Gives handlers what Nest and OpenAPI read from them: an interceptor where a rule counts by how a visit ends, one where
+ * a message handler asks for its verdict, and the description of a denial. It must be done before routes are made and
+ * documents are written, thus while the application is put together.
  */
 export function prepareHandlers(plans: FreqLimitPlans, options: ResolvedOptions): void {
   const handlers = plans.handlers();
-  for (const handler of handlers) if (handler.plan.settles) watchOutcome(handler);
+  for (const handler of handlers) {
+    const { method, plan } = handler;
+    if (plan.showsVerdict && !Reflect.hasMetadata(PATH, method)) {
+      putAround(method, VERDICT_INTERCEPTOR, isVerdictInterceptor);
+    }
+    if (!plan.settles) continue;
+    // around all others of the handler, so that it sees what they make of its answer
+    const outcome = answersItself(handler) ? ERROR_INTERCEPTOR : OUTCOME_INTERCEPTOR;
+    putAround(method, outcome, isOutcomeInterceptor);
+  }
   documentDenials(handlers, options);
 }
 
-/** Around all others of the handler, so that it sees what they make of its answer. */
-function watchOutcome(handler: HandlerPlan): void {
-  const { method } = handler;
+function putAround(method: object, interceptor: NestInterceptor, isThere: (other: unknown) => boolean): void {
   const others = (Reflect.getMetadata(INTERCEPTORS, method) ?? []) as readonly unknown[];
-  if (others.some(isOutcomeInterceptor)) return;
-  const ours = answersItself(handler) ? ERROR_INTERCEPTOR : OUTCOME_INTERCEPTOR;
-  Reflect.defineMetadata(INTERCEPTORS, [ours, ...others], method);
+  if (others.some(isThere)) return;
+  Reflect.defineMetadata(INTERCEPTORS, [interceptor, ...others], method);
 }
 
 /** Whether a handler asks for the response or for `next`, and Nest leaves the answer to it. */

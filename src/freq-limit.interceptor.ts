@@ -8,9 +8,10 @@ import {
   type ObservableNotification,
   of,
 } from 'rxjs';
-import { claim, type End } from './contexts/invocations.js';
+import { claim, type End, withKept } from './contexts/invocations.js';
 
 const BRAND = Symbol.for('nestjs-freq-limit:outcome-interceptor');
+const VERDICT_BRAND = Symbol.for('nestjs-freq-limit:verdict-interceptor');
 
 type OutcomeInterceptor = NestInterceptor & { readonly [BRAND]: true };
 
@@ -54,7 +55,21 @@ function endOf(event: ObservableNotification<unknown>, context: ExecutionContext
   return isFailure ? { succeeded: false, error: event.value } : { succeeded: true, error: undefined };
 }
 
+/**
+ * Stands around message handlers that ask for their verdict: a message of a plain value has nothing by which its
+ * parameters could find what the guard has decided on it.
+ */
+export const VERDICT_INTERCEPTOR: NestInterceptor & { readonly [VERDICT_BRAND]: true } = {
+  [VERDICT_BRAND]: true,
+  intercept: (context, next) => withKept(context, () => next.handle()),
+};
+
 /** Whether it stands there already, put by another application or another copy of this package. */
 export function isOutcomeInterceptor(interceptor: unknown): boolean {
   return BRAND in (Object(interceptor) as object);
+}
+
+/** The same of the other one. */
+export function isVerdictInterceptor(interceptor: unknown): boolean {
+  return VERDICT_BRAND in (Object(interceptor) as object);
 }

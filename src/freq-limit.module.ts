@@ -12,8 +12,10 @@ import { Adapters } from './contexts/adapters.js';
 import { FreqLimitError, show } from './core/errors.js';
 import { BOOLEAN, Properties } from './core/forms.js';
 import { FreqLimitAdvice } from './freq-limit.advice.js';
+import { gatewayServers } from './freq-limit.gateways.js';
 import { prepareHandlers } from './freq-limit.handlers.js';
 import { FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
+import { adviseOfMessages } from './freq-limit.message-advice.js';
 import {
   type ASYNC_OPTIONS_TYPE,
   ConfigurableModuleClass,
@@ -91,6 +93,7 @@ export class FreqLimitModule
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
   ) {
     super();
     prepareHandlers(plans, options);
@@ -117,17 +120,23 @@ export class FreqLimitModule
   async onModuleInit(): Promise<void> {
     this.refuseSecondRegistration();
     this.plans.compile();
+    await adviseOfMessages(this.plans.handlers(), this.hasHttp);
     await this.store.open();
   }
 
   /** Gateways are open by now. */
   onApplicationBootstrap(): void {
-    this.adapters.watchHandshakes();
+    this.adapters.watchHandshakes(gatewayServers(this.modules));
   }
 
   /** After the last request is answered. */
   async onApplicationShutdown(): Promise<void> {
     await this.store.close();
+  }
+
+  private get hasHttp(): boolean {
+    // none in an application without HTTP, whatever its type says
+    return Boolean(this.http.httpAdapter as unknown);
   }
 
   private refuseSecondRegistration(): void {

@@ -1,4 +1,5 @@
 import type { HttpAdapterHost } from '@nestjs/core';
+import type { EventEmitter } from 'node:events';
 import type { ContextAdapter } from './context-adapter.js';
 import { graphqlContext } from './graphql-context.js';
 import { Handshakes } from './handshakes.js';
@@ -30,8 +31,12 @@ export class Adapters {
     return this.byType.get(type) ?? UNKNOWN;
   }
 
-  /** To be called when gateways are open. */
-  watchHandshakes(): void {
+  /**
+   * To be called when gateways are open.
+   * @param gateways the servers of gateways, as far as they are known
+   */
+  watchHandshakes(gateways: readonly EventEmitter[]): void {
     this.handshakes.watch();
+    for (const server of gateways) this.handshakes.watchGateway(server);
   }
 }

@@ -1,6 +1,7 @@
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { parse } from 'node:querystring';
 import type { VisitRequest } from '../core/visit.js';
 
 /** A client of a gateway, as far as it remembers how it came. */
@@ -28,20 +29,33 @@ export class Handshakes {
   constructor(private readonly http: HttpAdapterHost) {}
 
   /**
-   * Begins to note the requests by which clients come. Only where something answers them already: a server without
-   * gateways is to go on refusing them by itself.
+   * Begins to note the requests by which clients come to the application's HTTP server. Only where something answers
+   * them already: a server without gateways is to go on treating them as Node does.
    */
   watch(): void {
     const server = this.adapter?.getHttpServer() as EventEmitter | undefined;
     if (server === undefined || server.listenerCount('upgrade') === 0) return;
     server.prependListener('upgrade', (request: IncomingMessage) => {
-      this.bySocket.set(request.socket, request);
+      this.note(request);
     });
   }
 
+  /** The same for a gateway's own server: that of ws tells the request beside each client. */
+  watchGateway(server: EventEmitter): void {
+    server.prependListener('connection', (_client: unknown, request?: IncomingMessage) => {
+      if (request !== undefined) this.note(request);
+    });
+  }
+
+  private note(request: IncomingMessage): void {
+    this.bySocket.set(request.socket, request);
+    // an address that was read once is known of messages too whose client is gone when their turn comes
+    Reflect.get(request.socket, 'remoteAddress');
+  }
+
   /** The handshake of a gateway's client. */
-  of(client: object): Handshake {
-    const { request, _socket: socket } = client as Connected;
+  of(client: unknown): Handshake {
+    const { request, _socket: socket } = Object(client) as Connected;
     const upgrade = request ?? (socket && this.bySocket.get(socket));
     return upgrade === undefined ? { socket } : this.ofRequest(upgrade);
   }
@@ -78,8 +92,11 @@ export class Handshakes {
   }
 }
 
-/** Of whatever stands in a request line, which need not be a URL. */
+/**
+ * Of whatever stands in a request line, which need not be a URL. A parameter that comes twice is a list, and counts as
+ * missing: which of them the application reads is its affair.
+ */
 function queryOf(target: string): object {
   const mark = target.indexOf('?');
-  return mark === -1 ? {} : Object.fromEntries(new URLSearchParams(target.slice(mark)));
+  return mark === -1 ? {} : parse(target.slice(mark + 1));
 }

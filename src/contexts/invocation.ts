@@ -3,22 +3,32 @@ import { resolverCallOf } from './graphql-context.js';
 import { messageOf } from './ws-context.js';
 
 /**
- * What one invocation of a handler has to itself among its arguments. Guards, interceptors and parameter decorators get
- * contexts of their own, and meet in this object.
+ * What one invocation of a handler has to itself: guards, interceptors and parameter decorators get contexts of their
+ * own, and meet in this object. Where its arguments hold none, it is the list of them, which Nest hands to guards and
+ * interceptors alike; parameter decorators get a copy.
  */
 export function invocationOf(context: ExecutionContext): object {
+  return ownOf(context) ?? context.getArgs();
+}
+
+/** An argument that no other invocation has, where there is one. */
+export function ownOf(context: ExecutionContext): object | undefined {
+  const own = argumentOf(context);
+  return typeof own === 'object' || typeof own === 'function' ? (own ?? undefined) : undefined;
+}
+
+function argumentOf(context: ExecutionContext): unknown {
   switch (context.getType<string>()) {
+    case 'http':
+      return context.getArgByIndex<unknown>(0);
     case 'graphql':
       return resolverCallOf(context);
     case 'ws':
-      return messageOf(context) as object;
+      return messageOf(context);
     case 'rpc':
-      return context.getArgByIndex<object | undefined>(1) ?? context.getArgs<object[]>();
+      return context.getArgByIndex<unknown>(1);
     default:
-      return firstObject(context.getArgs<unknown[]>());
+      // whatever is there may be in other invocations too
+      return undefined;
   }
-}
-
-function firstObject(args: readonly unknown[]): object {
-  return args.find((arg) => typeof arg === 'object' && arg !== null) ?? args;
 }

@@ -1,5 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { invocationOf } from './invocation.js';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { invocationOf, ownOf } from './invocation.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import type { Verdict } from '../core/verdict.js';
 
@@ -27,29 +28,45 @@ interface Kept extends Invocation {
   isClaimed: boolean;
 }
 
-const MOST_KEPT = 64;
+interface Shared {
+  /** By what an invocation has to itself. An HTTP request may reach several handlers. */
+  readonly kept: WeakMap<object, Kept[]>;
+  /** The invocation under way, where its parameters have nothing to know it by. */
+  readonly current: AsyncLocalStorage<Kept | undefined>;
+}
 
 // shared by two copies of this package: the decorator may be of one, and the guard of the other
-const KEPT = Symbol.for('nestjs-freq-limit:invocations');
-const kept = ((globalThis as { [KEPT]?: WeakMap<object, Kept[]> | undefined })[KEPT] ??= new WeakMap<
-  object,
-  Kept[]
->());
+const SHARED = Symbol.for('nestjs-freq-limit:invocations');
+const { kept, current } = ((globalThis as { [SHARED]?: Shared | undefined })[SHARED] ??= {
+  kept: new WeakMap(),
+  current: new AsyncLocalStorage(),
+});
 
 /** Keeps what was decided for as long as the request, the message or the resolver's call lives. */
 export function keep(context: ExecutionContext, invocation: Invocation): void {
   const owner = invocationOf(context);
-  // a message of a plain value has nothing to itself but its client, who may send many
-  const all = (kept.get(owner) ?? []).filter((one) => one.settle !== undefined || !isOf(one, context));
-  kept.set(owner, [
-    ...all.slice(-MOST_KEPT),
-    { ...invocation, classRef: context.getClass(), handler: context.getHandler(), isClaimed: false },
-  ]);
+  const one: Kept = {
+    ...invocation,
+    classRef: context.getClass(),
+    handler: context.getHandler(),
+    isClaimed: false,
+  };
+  const others = kept.get(owner);
+  if (others === undefined) kept.set(owner, [one]);
+  else others.push(one);
 }
 
 /** What was decided last on this handler. */
 export function keptOf(context: ExecutionContext): Invocation | undefined {
-  return kept.get(invocationOf(context))?.findLast((one) => isOf(one, context));
+  const found = lastOf(context);
+  if (found !== undefined) return found;
+  const running = current.getStore();
+  return running !== undefined && isOf(running, context) ? running : undefined;
+}
+
+/** Goes on to the handler so that its parameters find what was decided, whatever its arguments are. */
+export function withKept<T>(context: ExecutionContext, next: () => T): T {
+  return ownOf(context) === undefined ? current.run(lastOf(context), next) : next();
 }
 
 /**
@@ -78,6 +95,10 @@ function taken(one: Kept): Settle | undefined {
 function openOf(context: ExecutionContext): Kept[] {
   const all = kept.get(invocationOf(context)) ?? [];
   return all.filter((one) => one.settle !== undefined && isOf(one, context));
+}
+
+function lastOf(context: ExecutionContext): Kept | undefined {
+  return kept.get(invocationOf(context))?.findLast((one) => isOf(one, context));
 }
 
 function isOf({ classRef, handler }: Kept, context: ExecutionContext): boolean {

@@ -6,13 +6,25 @@ import { refusalOf } from './refusal.js';
 interface RpcContext {
   readonly user?: unknown;
   /** Of TCP alone: a broker does not tell who published. */
-  readonly getSocketRef?: () => { readonly netSocket?: { readonly remoteAddress?: string } };
+  readonly getSocketRef?: () => { readonly netSocket?: NetSocket };
 }
+
+interface NetSocket {
+  readonly remoteAddress?: string;
+  readonly destroyed?: boolean;
+}
+
+/** Stands for the addresses of TCP clients that are gone when their message's turn comes. */
+const GONE = 'gone';
 
 /** Microservices: `{body.…}` reads the payload, `{user.…}` what a guard has set on the RPC context. */
 export const RPC_CONTEXT: ContextAdapter = {
   request: (context) => ({ user: rpcOf(context)?.user, body: context.getArgByIndex<unknown>(0) }),
-  address: (context) => rpcOf(context)?.getSocketRef?.().netSocket?.remoteAddress,
+  address: (context) => {
+    const socket = rpcOf(context)?.getSocketRef?.().netSocket;
+    // nobody is to escape the module's rules by leaving
+    return socket?.remoteAddress ?? (socket?.destroyed === true ? GONE : undefined);
+  },
   toError: async (exception) => {
     try {
       const { RpcException } = await import('@nestjs/microservices');

@@ -33,9 +33,9 @@ export function wsContext(handshakes: Handshakes): ContextAdapter {
   };
 }
 
-/** What one message has to itself: its payload, an acknowledgement function, or at least its client. */
+/** What one message has to itself: its payload or an acknowledgement function; none where it is a plain value. */
 export function messageOf(context: ExecutionContext): unknown {
-  return context.getArgs<unknown[]>().slice(1).find(isObject) ?? context.getArgByIndex<unknown>(0);
+  return context.getArgs<unknown[]>().slice(1).find(isObject);
 }
 
 function isObject(value: unknown): value is object {

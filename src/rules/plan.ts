@@ -29,6 +29,8 @@ export interface Plan {
   readonly isPlain: boolean;
   /** Whether some rule counts by how a visit ends. */
   readonly settles: boolean;
+  /** Whether the handler asks for its verdict. */
+  readonly showsVerdict: boolean;
   /** Whether what was decided is wanted after the guard, to settle it or to show it to the handler. */
   readonly isKept: boolean;
   /** Whether some rule only reports. */
@@ -72,6 +74,7 @@ function toPlan(rules: readonly PlannedRule[], wantsVerdict: boolean): Plan {
     rules,
     isPlain: rules.every((rule) => rule.isPlain),
     settles,
+    showsVerdict: wantsVerdict,
     isKept: settles || wantsVerdict,
     hasShadows: rules.some(({ shadow }) => shadow),
     own: undefined,

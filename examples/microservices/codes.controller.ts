@@ -1,0 +1,22 @@
+import { Controller, UseGuards } from '@nestjs/common';
+import { EventPattern, MessagePattern, Payload } from '@nestjs/microservices';
+import { FreqLimit, FreqLimitGuard } from 'nestjs-freq-limit';
+
+@Controller()
+@UseGuards(FreqLimitGuard) // needed in a hybrid application without inheritAppConfig, harmless elsewhere
+export class CodesController {
+  readonly spent = new Set<string>();
+
+  @MessagePattern('codes.send')
+  @FreqLimit('1m', 1, 'phone:{body.phone}')
+  @FreqLimit({ window: '1d', limit: 10, key: 'phone:{body.phone}', name: 'daily' })
+  send(@Payload() { phone }: { phone: string }) {
+    return { sentTo: phone };
+  }
+
+  @EventPattern('codes.used')
+  @FreqLimit('1s', 100, 'all') // a denied event is dropped
+  used(@Payload() { code }: { code: string }) {
+    this.spent.add(code);
+  }
+}

@@ -1,0 +1,21 @@
+import { UseGuards } from '@nestjs/common';
+import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
+import { FreqLimit, FreqLimitGuard, FreqLimitVerdict, type Verdict } from 'nestjs-freq-limit';
+
+@WebSocketGateway()
+@UseGuards(FreqLimitGuard) // Nest 11 puts global guards before no gateway; from 12 on it may be left out
+@FreqLimit('1m', 120, '{ip}') // all messages of this gateway together
+export class ChatGateway {
+  @SubscribeMessage('say')
+  @FreqLimit('10s', 5, '{ip}')
+  @FreqLimit({ window: '1h', limit: 200, key: 'room:{body.room}', name: 'room' })
+  say(@MessageBody() message: { room: string; text: string }) {
+    return { event: 'said', data: message.text };
+  }
+
+  @SubscribeMessage('left')
+  @FreqLimit({ window: '1m', limit: 30, name: 'questions' })
+  left(@FreqLimitVerdict() { results }: Verdict) {
+    return { event: 'left', data: results.find(({ name }) => name === 'questions')?.remaining };
+  }
+}

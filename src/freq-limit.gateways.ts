@@ -1,0 +1,25 @@
+import type { ModulesContainer } from '@nestjs/core';
+import type { EventEmitter } from 'node:events';
+import 'reflect-metadata';
+
+/** Where Nest keeps what `@WebSocketGateway` and `@WebSocketServer` say. */
+const GATEWAY = 'websockets:is_gateway';
+const SERVER = 'websockets:is_socket';
+
+/** The servers of the application's gateways, of those that have theirs by `@WebSocketServer()`. */
+export function gatewayServers(modules: ModulesContainer): EventEmitter[] {
+  const providers = [...modules.values()].flatMap((module) => [...module.providers.values()]);
+  const gateways = providers
+    .filter(({ metatype }) => typeof metatype === 'function' && Reflect.hasMetadata(GATEWAY, metatype))
+    .map(({ instance }) => Object(instance) as Readonly<Record<string, unknown>>);
+  const servers = gateways.flatMap((gateway) =>
+    Object.keys(gateway)
+      .filter((property) => Reflect.hasMetadata(SERVER, gateway, property))
+      .map((property) => gateway[property]),
+  );
+  return [...new Set(servers)].filter(isEmitter);
+}
+
+function isEmitter(server: unknown): server is EventEmitter {
+  return typeof (Object(server) as Partial<EventEmitter>).prependListener === 'function';
+}

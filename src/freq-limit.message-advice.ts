@@ -1,0 +1,70 @@
+import { Logger } from '@nestjs/common';
+import 'reflect-metadata';
+import { FreqLimitGuard } from './freq-limit.guard.js';
+import type { HandlerPlan } from './freq-limit.plans.js';
+
+/** Where Nest keeps what `@UseGuards`, `@MessagePattern` and `@EventPattern`, and `@SubscribeMessage` say. */
+const GUARDS = '__guards__';
+const PATTERN = 'microservices:pattern';
+const MESSAGE = 'websockets:message_mapping';
+
+/**
+ * Tells the log of message handlers with limits of their own, or of their class, that no guard of the application may
+ * stand before: those of microservices in a hybrid application, and those of gateways before Nest 12. A
+ * `@UseGuards(FreqLimitGuard)` settles it.
+ * @param hasHttp whether the application answers HTTP: then its microservices are connected to it
+ */
+export async function adviseOfMessages(handlers: readonly HandlerPlan[], hasHttp: boolean): Promise<void> {
+  const logger = new Logger('FreqLimit');
+  const unguarded = handlers.filter((handler) => isLimitedItself(handler) && !isGuarded(handler));
+  const patterns = hasHttp ? unguarded.filter(({ method }) => Reflect.hasMetadata(PATTERN, method)) : [];
+  if (patterns.length > 0) {
+    logger.warn(
+      `${namesOf(patterns)}: limits on message handlers of an application that answers HTTP too. Nest puts global guards ` +
+        'before them only where the microservice is connected with { inheritAppConfig: true }: connect it so, or write ' +
+        '@UseGuards(FreqLimitGuard) beside the limits, which also ends this warning.',
+    );
+  }
+  const messages = unguarded.filter(({ method }) => Reflect.hasMetadata(MESSAGE, method));
+  if (messages.length > 0 && !(await gatewaysHaveGlobalGuards())) {
+    logger.warn(
+      `${namesOf(messages)}: limits on message handlers of gateways, before which this version of Nest puts no global ` +
+        'guard: write @UseGuards(FreqLimitGuard) beside the limits.',
+    );
+  }
+}
+
+/** The module's own rules are for all kinds of handlers, and may well be meant for others. */
+function isLimitedItself({ plan }: HandlerPlan): boolean {
+  return plan.rules.some(({ level }) => level !== 'app');
+}
+
+function isGuarded({ classRef, method }: HandlerPlan): boolean {
+  return [classRef, method].some((place) => {
+    const guards = (Reflect.getMetadata(GUARDS, place) ?? []) as readonly unknown[];
+    return guards.some(isOurs);
+  });
+}
+
+function isOurs(guard: unknown): boolean {
+  if (typeof guard !== 'function') return guard instanceof FreqLimitGuard;
+  return guard === FreqLimitGuard || guard.prototype instanceof FreqLimitGuard;
+}
+
+/** Nest 12 hands gateways the application's configuration, global guards in it; before, it does not. */
+async function gatewaysHaveGlobalGuards(): Promise<boolean> {
+  try {
+    const { SocketModule } = await import('@nestjs/websockets/socket-module.js');
+    const { getContextCreator } = SocketModule.prototype as unknown as Readonly<
+      Record<'getContextCreator', { readonly length: number } | undefined>
+    >;
+    return getContextCreator === undefined || getContextCreator.length > 1;
+  } catch {
+    // messages come by another library
+    return true;
+  }
+}
+
+function namesOf(handlers: readonly HandlerPlan[]): string {
+  return handlers.map(({ classRef, method }) => `${classRef.name}.${method.name}`).join(', ');
+}

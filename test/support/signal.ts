@@ -1,0 +1,11 @@
+/** Something that will have happened. */
+export interface Signal {
+  readonly given: Promise<unknown>;
+  readonly give: (value?: unknown) => void;
+}
+
+export function signal(): Signal {
+  let resolve: (value?: unknown) => void = () => undefined;
+  const given = new Promise((done) => (resolve = done));
+  return { given, give: (value) => resolve(value) };
+}
