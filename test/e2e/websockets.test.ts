@@ -20,7 +20,10 @@ import {
   WsException,
 } from '@nestjs/websockets';
 import { once } from 'node:events';
-import { type IncomingMessage, request, type Server } from 'node:http';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, request, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { of, throwError } from 'rxjs';
@@ -848,5 +851,36 @@ describe('the examples', () => {
     });
     expect(await client.ask('ip', {})).toEqual(passed('ip'));
     expect((await keysOf(suite.client, suite.namespace))[0]).toMatch(/:198\.51\.100\.9$/);
+  });
+});
+
+describe.each(PLATFORMS)('a client on a unix socket, %s', (platform) => {
+  it('shares a counter with all of that kind, and none with a client that has an address', async () => {
+    const { app, url } = await startGateways(platform, 'ws', [Addresses], inRedis());
+    const warnings = logged('warn');
+    const dir = await mkdtemp(join(tmpdir(), 'freq-limit-'));
+    const path = join(dir, 'ws.sock');
+    const local = createServer();
+    for (const listener of (app.getHttpServer() as Server).listeners('upgrade')) {
+      local.on('upgrade', listener as () => void);
+    }
+    local.listen(path);
+    await once(local, 'listening');
+    const told: unknown[] = [];
+    for (const message of [1, 2]) {
+      const socket = new WebSocket(`ws+unix:${path}:/`);
+      await once(socket, 'open');
+      socket.send(JSON.stringify({ event: 'ip', data: { message } }));
+      const [answer] = (await once(socket, 'message')) as [Buffer];
+      told.push(JSON.parse(answer.toString()));
+      socket.close();
+    }
+    expect(told).toEqual([said('ip'), denied()]);
+    expect(await (await connect('ws', url)).ask('ip', {})).toEqual(said('ip'));
+    const keys = (await keysOf(suite.client, suite.namespace)).map((key) => key.split(':').at(-1));
+    expect(keys.sort()).toEqual(['!no-address', '127.0.0.1']);
+    expect(warnings).toEqual([expect.stringMatching(/^A request came without an address/)]);
+    local.close();
+    await rm(dir, { recursive: true });
   });
 });
