@@ -47,6 +47,7 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     const send = (): Promise<Response> => post(`${url}/sms/code`, { phone: '138' }, { 'x-api-key': 'k' });
     await send();
     const watcher = plainClient();
+    await watcher.ping();
     const monitor = await watcher.monitor();
     const seen: string[][] = [];
     monitor.on('monitor', (_time: string, args: string[], source: string) => {
