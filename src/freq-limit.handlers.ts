@@ -17,8 +17,8 @@ const PATH = 'path';
 
 /**
  * Gives handlers what Nest and OpenAPI read from them: an interceptor where a rule counts by how a visit ends, one where
- * a message handler asks for its verdict, and the description of a denial. It must be done before routes are made and documents are written, thus while the application
- * is put together.
+ * a message handler asks for its verdict, and the description of a denial. It must be done before routes are made and
+ * documents are written, thus while the application is put together.
  */
 export function prepareHandlers(plans: FreqLimitPlans, options: ResolvedOptions): void {
   for (const { classRef, method, plan } of plans.handlers()) {
