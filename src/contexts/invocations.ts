@@ -35,6 +35,9 @@ interface Shared {
   readonly current: AsyncLocalStorage<Kept | undefined>;
 }
 
+/** Where a library calls handlers with one and the same object in the place of a request. */
+const MOST_KEPT = 64;
+
 // shared by two copies of this package: the decorator may be of one, and the guard of the other
 const SHARED = Symbol.for('nestjs-freq-limit:invocations');
 const { kept, current } = ((globalThis as { [SHARED]?: Shared | undefined })[SHARED] ??= {
@@ -53,7 +56,7 @@ export function keep(context: ExecutionContext, invocation: Invocation): void {
   };
   const others = kept.get(owner);
   if (others === undefined) kept.set(owner, [one]);
-  else others.push(one);
+  else if (others.push(one) > MOST_KEPT) others.shift();
 }
 
 /** What was decided last on this handler. */
