@@ -154,14 +154,15 @@ function byRule(
   return [...found.values()];
 }
 
-function namesOf(handlers: readonly Limited[]): string {
+/** Names of handlers, as many as a line of a log should hold. */
+export function namesOf(handlers: readonly { readonly name: string }[]): string {
   const names = handlers.map(({ name }) => name);
   const more = names.length - MOST_NAMES;
   return names.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-/** Classes of ours, their subclasses, and what they make; also those of another copy of this package. */
-function isOurs(guard: unknown): boolean {
+/** Whether a guard is of our classes, of their subclasses, or made by them; also those of another copy of this package. */
+export function isOurs(guard: unknown): boolean {
   const classRef: unknown = typeof guard === 'function' ? guard : (Object(guard) as object).constructor;
   return typeof classRef === 'function' && FREQ_LIMIT_GUARD in classRef;
 }

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import 'reflect-metadata';
-import { FreqLimitGuard } from './freq-limit.guard.js';
+import { isOurs, namesOf } from './freq-limit.advice.js';
 import type { HandlerPlan } from './freq-limit.plans.js';
 
 /** Where Nest keeps what `@UseGuards`, `@MessagePattern` and `@EventPattern`, and `@SubscribeMessage` say. */
@@ -20,7 +20,7 @@ export async function adviseOfMessages(handlers: readonly HandlerPlan[], hasHttp
   const patterns = hasHttp ? unguarded.filter(({ method }) => Reflect.hasMetadata(PATTERN, method)) : [];
   if (patterns.length > 0) {
     logger.warn(
-      `${namesOf(patterns)}: limits on message handlers of an application that answers HTTP too. Nest puts global guards ` +
+      `${named(patterns)}: limits on message handlers of an application that answers HTTP too. Nest puts global guards ` +
         'before them only where the microservice is connected with { inheritAppConfig: true }: connect it so, or write ' +
         '@UseGuards(FreqLimitGuard) beside the limits, which also ends this warning.',
     );
@@ -28,7 +28,7 @@ export async function adviseOfMessages(handlers: readonly HandlerPlan[], hasHttp
   const messages = unguarded.filter(({ method }) => Reflect.hasMetadata(MESSAGE, method));
   if (messages.length > 0 && !(await gatewaysHaveGlobalGuards())) {
     logger.warn(
-      `${namesOf(messages)}: limits on message handlers of gateways, before which this version of Nest puts no global ` +
+      `${named(messages)}: limits on message handlers of gateways, before which this version of Nest puts no global ` +
         'guard: write @UseGuards(FreqLimitGuard) beside the limits.',
     );
   }
@@ -46,11 +46,6 @@ function isGuarded({ classRef, method }: HandlerPlan): boolean {
   });
 }
 
-function isOurs(guard: unknown): boolean {
-  if (typeof guard !== 'function') return guard instanceof FreqLimitGuard;
-  return guard === FreqLimitGuard || guard.prototype instanceof FreqLimitGuard;
-}
-
 /** Nest 12 hands gateways the application's configuration, global guards in it; before, it does not. */
 async function gatewaysHaveGlobalGuards(): Promise<boolean> {
   try {
@@ -65,6 +60,6 @@ async function gatewaysHaveGlobalGuards(): Promise<boolean> {
   }
 }
 
-function namesOf(handlers: readonly HandlerPlan[]): string {
-  return handlers.map(({ classRef, method }) => `${classRef.name}.${method.name}`).join(', ');
+function named(handlers: readonly HandlerPlan[]): string {
+  return namesOf(handlers.map(({ classRef, name }) => ({ name: `${classRef.name}.${name}` })));
 }
