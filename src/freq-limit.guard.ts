@@ -151,14 +151,19 @@ export class FreqLimitGuard implements CanActivate {
   private conclude(answered: Answered | undefined, asked: Asked): boolean | Promise<boolean> {
     if (answered === undefined) return true;
     const { checks, results } = answered;
-    const { context, adapter, plan } = asked;
+    const { context, plan } = asked;
     const verdict = toVerdict(plan.hasShadows ? withShadows(checks, results) : results);
-    this.headers.show(verdict, checks, context, adapter);
+    this.show(verdict, checks, asked);
     this.reporter.report(verdict, context);
     if (plan.hasShadows) this.reporter.reportShadows(verdict, context);
     if (!verdict.allowed) return this.deny(verdict, checks, asked);
     if (plan.isKept) this.keep(verdict, answered, asked);
     return true;
+  }
+
+  /** Sets the headers, but for those of a redirection, as the draft wants it. */
+  private show(verdict: Verdict, checks: readonly PlannedCheck[], { context, adapter, plan }: Asked): void {
+    if (!plan.redirects || !verdict.allowed) this.headers.show(verdict, checks, context, adapter);
   }
 
   private async deny(
@@ -173,7 +178,8 @@ export class FreqLimitGuard implements CanActivate {
   }
 
   /** Lets those who come after it know what was decided, and gives back what should not have counted. */
-  private keep(verdict: Verdict, { checks, results }: Answered, { context, adapter, plan }: Asked): void {
+  private keep(verdict: Verdict, { checks, results }: Answered, asked: Asked): void {
+    const { context, adapter, plan } = asked;
     if (!plan.settles) {
       keep(context, { verdict, settle: undefined });
       return;
@@ -183,7 +189,7 @@ export class FreqLimitGuard implements CanActivate {
       verdict,
       settle: async (end) => {
         const after = await this.settlement.settle({ checks, results, context, response }, end);
-        if (after !== undefined) this.headers.show(toVerdict(after), checks, context, adapter);
+        if (after !== undefined) this.show(toVerdict(after), checks, asked);
       },
     });
     // before fields of results there may be guards and no interceptors: then nobody comes to know how they end

@@ -11,10 +11,10 @@ import {
   decoratedHandlers,
   handlerLevel,
   methodNames,
-  wantsVerdict,
+  traitsOf,
 } from './rules/metadata.js';
 import { NamedRules } from './rules/named-rules.js';
-import { type Level, type Plan, planOf } from './rules/plan.js';
+import { type HandlerTraits, type Level, type Plan, planOf } from './rules/plan.js';
 import { invalidRule, type Owner, type PlannedRule } from './rules/planned-rule.js';
 import type { FreqLimitRule } from './rules/rule.js';
 
@@ -152,7 +152,7 @@ export class FreqLimitPlans {
     if (byName.has(handler)) return byName.get(handler);
     const levels = [this.appLevel, ...classLevels(classRef), handlerLevel(classRef, handler)];
     const owner = { className: classRef.name, classIdentity: identity, handler };
-    const plan = this.plan(levels, owner, wantsVerdict(classRef, handler));
+    const plan = this.plan(levels, owner, traitsOf(classRef, handler));
     byName.set(handler, plan);
     const method = methodOf(classRef.prototype, handler);
     if (method !== undefined) byFunction.set(method, plan ?? NO_PLAN);
@@ -200,12 +200,12 @@ export class FreqLimitPlans {
     );
   }
 
-  private plan(levels: readonly Level[], owner: Owner, isVerdictWanted = false): Plan | undefined {
+  private plan(levels: readonly Level[], owner: Owner, traits?: HandlerTraits): Plan | undefined {
     const plan = planOf(
       levels.map((level) => this.namedRules.resolve(level)),
       owner,
       this.options,
-      isVerdictWanted,
+      traits,
     );
     for (const rule of plan?.rules ?? []) this.refuseOtherKeys(rule);
     return plan;

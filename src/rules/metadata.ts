@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import type { Level } from './plan.js';
+import type { HandlerTraits, Level } from './plan.js';
 import type { FreqLimitRule } from './rule.js';
 
 // Texts and not symbols, so that decorators of one copy of this package are seen by the module of another. What is kept
@@ -8,6 +8,8 @@ const RULES = 'nestjs-freq-limit:rules';
 const SKIP = 'nestjs-freq-limit:skip';
 const HANDLERS = 'nestjs-freq-limit:handlers';
 const VERDICT = 'nestjs-freq-limit:verdict';
+/** Where Nest keeps what `@Redirect()` says of a handler. */
+const REDIRECT = '__redirect__';
 
 // What a decorator on a handler says is kept on the class's prototype under the handler's name, not on the function:
 // another decorator may put a function of its own in its place, and the limit must not be lost with the first one.
@@ -63,9 +65,14 @@ export function declareVerdict(target: Target, handler: string): void {
   define(VERDICT, true, target, handler);
 }
 
-/** Whether a handler, or the one that it overrides, asks for its verdict. */
-export function wantsVerdict(classRef: ClassRef, handler: string): boolean {
-  return Reflect.hasMetadata(VERDICT, classRef.prototype as object, handler);
+/** What decorators of a handler say beside its rules; it asks for its verdict too where the one that it overrides does. */
+export function traitsOf(classRef: ClassRef, handler: string): HandlerTraits {
+  const prototype = classRef.prototype as Readonly<Record<string, object | undefined>>;
+  const method = prototype[handler];
+  return {
+    wantsVerdict: Reflect.hasMetadata(VERDICT, prototype, handler),
+    redirects: method !== undefined && Reflect.hasMetadata(REDIRECT, method),
+  };
 }
 
 function add(key: string, item: Declared<unknown>, target: Target, handler: string | undefined): void {

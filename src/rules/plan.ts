@@ -22,6 +22,16 @@ interface Skip {
   readonly place: string;
 }
 
+/** What a handler's own decorators say that is of use to its limits. */
+export interface HandlerTraits {
+  /** Whether it asks for its verdict. */
+  readonly wantsVerdict: boolean;
+  /** Whether its answers are redirections. */
+  readonly redirects: boolean;
+}
+
+const NO_TRAITS: HandlerTraits = { wantsVerdict: false, redirects: false };
+
 /** The rules of one handler, in the order they are asked and shown: module, controller, handler, each as written. */
 export interface Plan {
   readonly rules: readonly PlannedRule[];
@@ -31,6 +41,8 @@ export interface Plan {
   readonly settles: boolean;
   /** Whether the handler asks for its verdict. */
   readonly showsVerdict: boolean;
+  /** Whether the handler redirects: then a visit that passes is told no numbers, lest a client waits with following. */
+  readonly redirects: boolean;
   /** Whether what was decided is wanted after the guard, to settle it or to show it to the handler. */
   readonly isKept: boolean;
   /** Whether some rule only reports. */
@@ -42,7 +54,7 @@ export interface Plan {
 /**
  * Merges what the levels say, from the farthest to the nearest, and compiles it.
  * Rules add up; of one name the nearest stands, in the place of the one it replaces.
- * @param wantsVerdict whether the handler asks for its verdict
+ * @param traits of the handler
  * @returns `undefined` where no rule is left
  * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE`
  */
@@ -50,7 +62,7 @@ export function planOf(
   levels: readonly Level[],
   owner: Owner,
   defaults: RuleDefaults,
-  wantsVerdict = false,
+  traits = NO_TRAITS,
 ): Plan | undefined {
   let declared: DeclaredRule[] = [];
   for (const level of levels) {
@@ -60,21 +72,22 @@ export function planOf(
   const rules = declared.map((rule) => planRule(rule, owner, defaults));
   refuseSharedCounters(rules);
   const named = withDistinctNames(rules);
-  const plan = toPlan(named, wantsVerdict);
+  const plan = toPlan(named, traits);
   const own = named.filter(({ level }) => level === 'handler');
   return {
     ...plan,
-    own: own.length === named.length ? plan : own.length === 0 ? undefined : toPlan(own, wantsVerdict),
+    own: own.length === named.length ? plan : own.length === 0 ? undefined : toPlan(own, traits),
   };
 }
 
-function toPlan(rules: readonly PlannedRule[], wantsVerdict: boolean): Plan {
+function toPlan(rules: readonly PlannedRule[], { wantsVerdict, redirects }: HandlerTraits): Plan {
   const settles = rules.some(({ counts }) => counts !== undefined);
   return {
     rules,
     isPlain: rules.every((rule) => rule.isPlain),
     settles,
     showsVerdict: wantsVerdict,
+    redirects,
     isKept: settles || wantsVerdict,
     hasShadows: rules.some(({ shadow }) => shadow),
     own: undefined,

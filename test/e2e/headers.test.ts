@@ -8,6 +8,7 @@ import {
   type NestMiddleware,
   NotFoundException,
   Post,
+  Redirect,
   Res,
   Sse,
   StreamableFile,
@@ -143,6 +144,23 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
 
   it('are absent where no rule applies', async () => {
     expect(limitHeaders(await fetch(`${await start()}/none`))).toEqual({});
+  });
+
+  it('are left out of a redirection, and tell on its denial when to come back', async () => {
+    @Controller()
+    class Moved {
+      @Get('old')
+      @Redirect('/new')
+      @FreqLimit({ window: '1m', limit: 1, name: 'moves' })
+      old() {}
+    }
+    const { url } = await startApp(platform, { controllers: [Moved] });
+    const moved = await fetch(`${url}/old`, { redirect: 'manual' });
+    expect([moved.status, limitHeaders(moved)]).toEqual([302, {}]);
+    const denied = await fetch(`${url}/old`, { redirect: 'manual' });
+    expect(denied.status).toBe(429);
+    expect(limitHeaders(denied)['ratelimit']).toMatch(/^"moves";a=0;w=(59|60)$/);
+    expect(['59', '60']).toContain(limitHeaders(denied)['retry-after']);
   });
 
   it('say whole seconds for windows below a second, and never 0 to a denied client', async () => {
