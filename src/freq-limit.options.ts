@@ -115,9 +115,15 @@ export interface FreqLimitOptions {
    * @default `FreqLimitExceededException`, or what the transport wants instead
    */
   readonly exceptionFactory?: ExceptionFactory | undefined;
-  /** Is told of each verdict of the guard and of `FreqLimitService.consume`. Nobody waits for it. */
+  /**
+   * Is told of each verdict of the guard and of `FreqLimitService.consume`. Nobody waits for it.
+   * @default none
+   */
   readonly onVerdict?: FreqLimitHook | undefined;
-  /** Is told of each verdict that denies. Nobody waits for it. */
+  /**
+   * Is told of each verdict that denies. Nobody waits for it.
+   * @default none
+   */
   readonly onDenied?: FreqLimitHook | undefined;
   /**
    * How kinds of contexts are read and answered that are not known here, or not as wanted, by what `context.getType()`

@@ -6,6 +6,7 @@ import {
   BOOLEAN,
   COUNT,
   either,
+  type Form,
   matching,
   oneOf,
   Properties,
@@ -94,7 +95,10 @@ const SCOPE = oneOf('handler', 'controller', 'app');
 export const ON_MISSING_KEY = oneOf('ip', 'skip', 'deny');
 export const ON_STORE_ERROR = oneOf('memory', 'allow', 'deny');
 const OF_CONTEXT = aFunction<OfContext<unknown>>();
-export const MESSAGE = either(matching(/\S/, 'a text'), aFunction<Exclude<DenialMessage, string>>());
+export const MESSAGE: Form<DenialMessage> = either(
+  matching(/\S/, 'a text'),
+  aFunction<Exclude<DenialMessage, string>>(),
+);
 const COUNT_OR_FUNCTION = either(COUNT, OF_CONTEXT);
 
 export const RULE_PROPERTIES: readonly (keyof FreqLimitRule)[] = [
