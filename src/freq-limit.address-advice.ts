@@ -9,7 +9,8 @@ export class LoggedAddressAdvice implements AddressAdvice {
   noAddress(): void {
     this.tellOnce(
       'A request came without an address, as over a unix socket: all such callers share one counter. ' +
-        "Let Express's trust proxy or Fastify's trustProxy name the proxy in front.",
+        "Let Express's trust proxy or Fastify's trustProxy name the proxy in front; one on a unix socket has no address " +
+        'to name: trust the nearest hop, on Express by 1, on Fastify by (address, hop) => hop === 0.',
     );
   }
 

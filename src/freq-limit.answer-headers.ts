@@ -9,11 +9,11 @@ import type { ResolvedOptions } from './freq-limit.options.js';
 import { type Header, headersFor, type Shown, type ShownResult } from './http/headers.js';
 import type { PlannedCheck } from './rules/resolve.js';
 
+/** What is known of the visits that share a response; several guards may have let them in. */
+const shared = new WeakMap<object, SharedAnswer>();
+
 /** Sets the headers of an answer, wherever a visit's context has a response to set them on. */
 export class AnswerHeaders {
-  /** What is known of the visits that share a response. */
-  private readonly shared = new WeakMap<object, SharedAnswer>();
-
   constructor(
     private readonly http: HttpAdapterHost,
     private readonly options: ResolvedOptions,
@@ -53,17 +53,17 @@ export class AnswerHeaders {
    */
   private tightest(asked: Asked, context: ExecutionContext, response: unknown): Asked | undefined {
     if (!isResponse(response)) return undefined;
-    const shared: SharedAnswer = this.shared.get(response) ?? { byVisit: new Map(), shown: undefined };
-    this.shared.set(response, shared);
-    const before = shared.byVisit.get(context);
-    shared.byVisit.set(context, asked);
+    const answer: SharedAnswer = shared.get(response) ?? { byVisit: new Map(), shown: undefined };
+    shared.set(response, answer);
+    const before = answer.byVisit.get(context);
+    answer.byVisit.set(context, asked);
     const shown =
-      before !== undefined && before === shared.shown
+      before !== undefined && before === answer.shown
         ? // it was the tightest, and something was given back since
-          [...shared.byVisit.values()].reduce(tighter)
-        : tighter(shared.shown ?? asked, asked);
-    if (shown === shared.shown) return undefined;
-    shared.shown = shown;
+          [...answer.byVisit.values()].reduce(tighter)
+        : tighter(answer.shown ?? asked, asked);
+    if (shown === answer.shown) return undefined;
+    answer.shown = shown;
     return shown;
   }
 }

@@ -23,8 +23,7 @@ export class Denials {
     const made = this.ask('exceptionFactory', () => exceptionFactory(verdict, context), isError);
     return then(made, (exception) => {
       if (exception === undefined) return this.toException(verdict, checks, context);
-      markExceeded(exception, verdict);
-      return exception;
+      return markExceeded(exception, verdict);
     });
   }
 

@@ -49,9 +49,14 @@ export function isFreqLimitExceeded(error: unknown): error is ExceededError {
   return typeof error === 'object' && error !== null && BRAND in error;
 }
 
-/** Makes an error of another transport, or of the application, known as the denial that it tells of. */
-export function markExceeded(error: object, verdict: Verdict): void {
+/**
+ * Makes an error of another transport, or of the application, known as the denial that it tells of.
+ * @returns the error; where it tells of another denial already, one of this denial's own behind which it stands
+ */
+export function markExceeded<E extends Error>(error: E, verdict: Verdict): E {
+  const own = isFreqLimitExceeded(error) ? (Object.create(error) as E) : error;
   // one that cannot be written to goes on as it is
-  Reflect.set(error, BRAND, true);
-  Reflect.set(error, 'verdict', verdict);
+  Reflect.set(own, BRAND, true);
+  Reflect.set(own, 'verdict', verdict);
+  return own;
 }

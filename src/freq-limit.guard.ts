@@ -16,7 +16,7 @@ import { isFieldOfResult } from './contexts/graphql-context.js';
 import { ContextVisit } from './contexts/visit.js';
 import type { CheckResult } from './core/check.js';
 import { isFreqLimitError, showError } from './core/errors.js';
-import { isPromise, type MaybePromise, then } from './core/maybe-promise.js';
+import { attempt, isPromise, type MaybePromise, then } from './core/maybe-promise.js';
 import { toVerdict, type Verdict } from './core/verdict.js';
 import { LoggedAddressAdvice } from './freq-limit.address-advice.js';
 import { AnswerHeaders } from './freq-limit.answer-headers.js';
@@ -35,7 +35,7 @@ import {
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
 } from './freq-limit.tokens.js';
-import { PROBLEM_CONTENT_TYPE, refusalBody } from './http/error-body.js';
+import { isProblem, PROBLEM_CONTENT_TYPE, refusalBody } from './http/error-body.js';
 import type { Header } from './http/headers.js';
 import { onFinish } from './http/on-finish.js';
 import { sendAsProblem } from './http/problem.js';
@@ -136,7 +136,7 @@ export class FreqLimitGuard implements CanActivate {
 
   private resolve({ context, adapter, plan }: Asked): MaybePromise<Answered | undefined> {
     const visit = new ContextVisit(adapter, context, this.options.ipv6Subnet, this.advice);
-    if (this.options.isExempt?.(visit.addressText, visit.request?.headers) === true) return undefined;
+    if (this.options.isExempt?.(visit.trustedAddress, visit.request?.headers) === true) return undefined;
     return then(resolve(plan, visit, context, this.reporter.shadowFailed), (checks) =>
       this.ask(checks, plan),
     );
@@ -153,10 +153,12 @@ export class FreqLimitGuard implements CanActivate {
     const { checks, results } = answered;
     const { context, plan } = asked;
     const verdict = toVerdict(plan.hasShadows ? withShadows(checks, results) : results);
+    // what those who are told of it do with it changes nothing
+    const { allowed } = verdict;
     this.show(verdict, checks, asked);
     this.reporter.report(verdict, context);
     if (plan.hasShadows) this.reporter.reportShadows(verdict, context);
-    if (!verdict.allowed) return this.deny(verdict, checks, asked);
+    if (!allowed) return this.deny(verdict, checks, asked);
     if (plan.isKept) this.keep(verdict, answered, asked);
     return true;
   }
@@ -173,8 +175,7 @@ export class FreqLimitGuard implements CanActivate {
   ): Promise<never> {
     const exception = await this.denials.of(verdict, checks, context);
     const error = await this.translated(exception, context, adapter);
-    if (error !== exception) markExceeded(error, verdict);
-    throw error;
+    throw error === exception ? error : markExceeded(error, verdict);
   }
 
   /** Lets those who come after it know what was decided, and gives back what should not have counted. */
@@ -212,9 +213,18 @@ export class FreqLimitGuard implements CanActivate {
     adapter: ContextAdapter,
   ): MaybePromise<Error> {
     if (!(exception instanceof HttpException)) return exception;
-    if (adapter.toError !== undefined) return adapter.toError(exception, context);
+    const { toError } = adapter;
+    if (toError !== undefined) {
+      const made = attempt(() => toError(exception, context));
+      if (!isPromise(made)) return made;
+      return made.then(undefined, (error: unknown) => {
+        const place = `contextAdapters.${context.getType<string>()}.toError`;
+        this.logger.error(`${place} failed, and what it was given is thrown: ${showError(error)}`);
+        return exception;
+      });
+    }
     const body: unknown = exception.getResponse();
-    if (this.options.errorFormat === 'problem' && isProblemBody(body)) {
+    if (this.options.errorFormat === 'problem' && isProblem(body)) {
       const response = adapter.response?.(context);
       if (!sendAsProblem(response, body)) this.headers.set(PROBLEM, response);
     }
@@ -233,8 +243,7 @@ export class FreqLimitGuard implements CanActivate {
         error,
       );
     }
-    const stack = error instanceof Error ? error.stack : undefined;
-    this.logger.error(isFreqLimitError(error) ? error.message : showError(error), stack);
+    this.logger.error(isFreqLimitError(error) ? error.message : showError(error), framesOf(error));
     return new InternalServerErrorException('Internal Server Error', { cause: error });
   }
 
@@ -262,7 +271,9 @@ function isField(context: ExecutionContext): boolean {
   return context.getType<string>() === 'graphql' && isFieldOfResult(context);
 }
 
-/** A body of our making; the application's own exceptions have whatever body they like. */
-function isProblemBody(body: unknown): boolean {
-  return 'type' in (Object(body) as object);
+/** Where an error comes from: the stack without its message, which may hold line breaks of a caller's making. */
+function framesOf(error: unknown): string | undefined {
+  const { cause = error } = Object(error) as { readonly cause?: unknown };
+  const { stack } = Object(cause) as { readonly stack?: unknown };
+  return typeof stack === 'string' ? stack.match(/^\s+at .+$/gm)?.join('\n') : undefined;
 }

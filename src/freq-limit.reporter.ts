@@ -84,7 +84,7 @@ export class Reporter {
     verdict: Verdict,
     context: ExecutionContext | undefined,
   ): void {
-    const event: FreqLimitEvent = { verdict, context };
+    const event: FreqLimitEvent = { verdict: frozen(verdict), context };
     events.publish(event);
     const answer = hook && attempt(() => hook(event));
     if (!isPromise(answer)) return;
@@ -92,6 +92,13 @@ export class Reporter {
       this.logger.error(`A hook failed, and the visit goes on: ${showError(error)}`);
     });
   }
+}
+
+/** Many may listen, and the visit goes on with the same verdict. */
+function frozen(verdict: Verdict): Verdict {
+  for (const result of verdict.results) Object.freeze(result);
+  Object.freeze(verdict.results);
+  return Object.freeze(verdict);
 }
 
 function count(visits: number): string {

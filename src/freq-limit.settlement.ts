@@ -36,11 +36,11 @@ export class Settlement {
     const { checks, results, response } = charged;
     // nobody knows what a client that hung up has had of its answer: else hanging up would be a way not to be counted
     if (isCut(response)) return undefined;
-    const outcome = outcomeOf(charged, end);
-    const counts = await Promise.all(checks.map(({ rule }) => this.counts(rule, outcome)));
-    const given = counts.flatMap((does, i) => (does ? [] : [i]));
-    if (given.length === 0) return undefined;
     try {
+      const outcome = outcomeOf(charged, end);
+      const counts = await Promise.all(checks.map(({ rule }) => this.counts(rule, outcome)));
+      const given = counts.flatMap((does, i) => (does ? [] : [i]));
+      if (given.length === 0) return undefined;
       const after = await this.store.refund(pick(checks, given), pick(results, given));
       return results.map((result, i) => after[given.indexOf(i)] ?? result);
     } catch (error) {
@@ -75,7 +75,10 @@ function outcomeOf({ context, response }: Charged, { succeeded, error }: End): O
 /** The status of what was thrown; where that is not known, of the answer it has become. */
 function failedStatus(error: unknown, response: Response | undefined, isHttp: boolean): number | undefined {
   const { getStatus } = Object(error) as { readonly getStatus?: unknown };
-  if (typeof getStatus === 'function') return (error as { getStatus(): number }).getStatus();
+  if (typeof getStatus === 'function') {
+    const status = (error as { getStatus(): unknown }).getStatus();
+    if (typeof status === 'number') return status;
+  }
   if (!isHttp) return undefined;
   return error === undefined ? statusOf(response) : (ownStatusOf(error) ?? 500);
 }

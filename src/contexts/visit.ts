@@ -42,11 +42,21 @@ export class ContextVisit implements Visit {
     return this.known.address;
   }
 
+  /** The address as the platform tells it, unless it is that of a proxy which nobody trusts to speak for its clients. */
+  get trustedAddress(): string | undefined {
+    const text = this.addressText;
+    return isForwarded(this.request?.headers) && text === this.request?.socket?.remoteAddress
+      ? undefined
+      : text;
+  }
+
   /** The address as the platform tells it. */
-  get addressText(): string | undefined {
+  private get addressText(): string | undefined {
     const { request } = this;
     const text = this.adapter.address?.(this.context) ?? request?.ip ?? request?.socket?.remoteAddress;
-    if (isForwarded(request?.headers) && text === request?.socket?.remoteAddress) this.advice.notBelieved();
+    if (text !== undefined && isForwarded(request?.headers) && text === request?.socket?.remoteAddress) {
+      this.advice.notBelieved();
+    }
     return typeof text === 'string' && text !== '' ? text : undefined;
   }
 }

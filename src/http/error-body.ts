@@ -14,6 +14,13 @@ export const PROBLEM_CONTENT_TYPE = 'application/problem+json';
 const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
 const QUOTA_EXCEEDED_TITLE = 'Request cannot be satisfied as assigned quota has been exceeded';
 
+const problems = new WeakSet<object>();
+
+/** Whether a body is one of ours in that format; those of the application are whatever they are. */
+export function isProblem(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && problems.has(body);
+}
+
 /** What a denial tells its caller. */
 export interface Denial {
   readonly statusCode: number;
@@ -26,19 +33,24 @@ export interface Denial {
 
 export function denialBody({ statusCode, message, retryAfter, rules }: Denial, format: ErrorFormat): object {
   if (format === 'nest') return { ...refusalBody(statusCode, message, format), retryAfter };
-  return {
+  return problem({
     type: QUOTA_EXCEEDED,
     title: QUOTA_EXCEEDED_TITLE,
     status: statusCode,
     detail: message,
     'violated-policies': rules,
     retryAfter,
-  };
+  });
 }
 
 /** The body of a refusal that is no denial. */
 export function refusalBody(statusCode: number, message: string, format: ErrorFormat): object {
   const phrase = STATUS_CODES[statusCode] ?? 'Error';
   if (format === 'nest') return { statusCode, error: phrase, message };
-  return { type: 'about:blank', title: phrase, status: statusCode, detail: message };
+  return problem({ type: 'about:blank', title: phrase, status: statusCode, detail: message });
+}
+
+function problem(body: object): object {
+  problems.add(body);
+  return body;
 }

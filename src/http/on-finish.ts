@@ -4,6 +4,7 @@ import type { EventEmitter } from 'node:events';
 interface NodeResponse extends EventEmitter {
   readonly destroyed?: boolean;
   readonly writableFinished?: boolean;
+  readonly req?: { readonly socket?: { readonly destroyed?: boolean } | null };
   /** Of HTTP/2, whose responses say nothing themselves. */
   readonly stream?: { readonly aborted?: boolean } | undefined;
 }
@@ -33,8 +34,10 @@ export function onFinish(response: unknown, callback: () => void): void {
 
 /** Whether the client went away before it had its answer. */
 export function isCut(response: unknown): boolean {
-  const { destroyed, writableFinished, stream } = rawOf(response);
-  return (destroyed === true && writableFinished === false) || stream?.aborted === true;
+  const { destroyed, writableFinished, req, stream } = rawOf(response);
+  // the answer to a pipelined request waits for its turn without the socket, and does not hear of its end
+  const isGone = destroyed === true || req?.socket?.destroyed === true;
+  return (isGone && writableFinished === false) || stream?.aborted === true;
 }
 
 /** Fastify's reply has it, Express's response is it. */

@@ -145,7 +145,14 @@ function split(template: string): (string | Placeholder)[] {
   });
 }
 
+/** A path in the clear, wherever it stands in a constant, was most likely meant to be read. */
+const BARE_PATH = /(?:^|[^\w.])((?:user|body|params|query|headers)\.[\w.-]+)/;
+
 function refuseBareRoot(template: string): void {
+  const [, path] = BARE_PATH.exec(template.replace(/\{[^{}]*\}/g, '|')) ?? [];
+  if (path !== undefined && path !== template) {
+    throw new TypeError(`${show(template)} has ${path} as a constant text; for the value write {${path}}`);
+  }
   const [root] = template.split('.');
   if (ROOTS.includes(root as Root) && !/[{}]/.test(template)) {
     throw new TypeError(

@@ -1,4 +1,4 @@
-import { show, showError } from '../core/errors.js';
+import { show } from '../core/errors.js';
 import { isPromise } from '../core/maybe-promise.js';
 import { email, phone } from './spelling.js';
 import type { Normalize } from './rule.js';
@@ -81,16 +81,21 @@ function compileOne(spec: unknown): Normalizer {
   throw new TypeError(`${show(spec)} is not ${FORM}`);
 }
 
-/** The values themselves are nobody's business, so of a wrong answer only its kind is told. */
+/** The values themselves are nobody's business, so of a wrong answer or an error only its kind is told. */
 function answerOf(ask: (value: string) => unknown, text: string): string {
   let answer: unknown;
   try {
     answer = ask(text);
   } catch (error) {
-    throw new NormalizeError(showError(error), { cause: error });
+    // what it says may be the value itself
+    throw new NormalizeError(`it threw ${kindOf(error)}`);
   }
   if (typeof answer === 'string') return answer;
   // nobody waits for it, and its failure must not end the process
   if (isPromise(answer)) answer.then(undefined, () => undefined);
   throw new NormalizeError(`it answered ${isPromise(answer) ? 'a promise' : typeof answer}, not a text`);
+}
+
+function kindOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
 }

@@ -5,11 +5,22 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 /** What a domain does not hold, and an address of the web would end at. */
 const NO_DOMAIN = /[\s/?#:@\\%[\]]/;
 
+/** An address has 254 characters at most (RFC 5321, 4.5.3.1.3, erratum 1690), a number 15 digits (E.164). */
+const LONGEST_EMAIL = 320;
+const LONGEST_PHONE = 64;
+/** What may stand around and between digits, however often. */
+const BETWEEN_DIGITS = /[\s().\-/]+/g;
+
 /**
  * An e-mail address in one spelling: compatible characters as one (NFKC), nothing unseen, no blanks around it, lower
  * case, an international domain as its ASCII form. Dots and `+tags` stay: what they mean is each provider's own.
+ *
+ * `''` for what is longer than any address: to spell it takes time by the square of its length, which its sender would
+ * choose.
  */
-export function email(text: string): string {
+export function email(long: string): string {
+  const text = long.trim();
+  if (text.length > LONGEST_EMAIL) return '';
   const lower = seen(text).trim().toLowerCase().normalize('NFKC');
   const at = lower.lastIndexOf('@');
   const domain = lower.slice(at + 1);
@@ -19,10 +30,12 @@ export function email(text: string): string {
 
 /**
  * A phone number in one spelling: its digits, after a `+` where the text begins with one or with `00`. `''` where there
- * are no digits. The national and the international form of a number stay two: which country is meant the text does not
+ * are no digits, or where it is longer than any number. The national and the international form of a number stay two: which country is meant the text does not
  * say.
  */
-export function phone(text: string): string {
+export function phone(long: string): string {
+  const text = long.replace(BETWEEN_DIGITS, '');
+  if (text.length > LONGEST_PHONE) return '';
   const plain = seen(text).replace(/\p{Nd}/gu, toAscii);
   const digits = plain.replace(/[^0-9]/g, '');
   const isInternational = /^[^0-9]*\+/.test(plain);

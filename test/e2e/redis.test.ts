@@ -152,7 +152,7 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
   it('need no more rights than the documented ones', async () => {
     const user = namespace.replace('-', '');
     const rights =
-      `~${namespace}:* -@all +evalsha +eval +incr +incrby +decrby +pttl +pexpire +get +set +del +info`.split(
+      `~${namespace}:* -@all +evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpiretime +time +get +set +del +info`.split(
         ' ',
       );
     await client.acl('SETUSER', user, 'on', '>secret', 'resetkeys', ...rights);

@@ -1,12 +1,12 @@
-const RIGHTS = '+evalsha +eval +incr +incrby +decrby +pttl +pexpire +get +set +del +info';
-const CLUSTER_RIGHTS = '+pexpiretime +time +cluster|slots +cluster|shards +readonly +asking';
+const RIGHTS = '+evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpiretime +time +get +set +del +info';
+const CLUSTER_RIGHTS = '+cluster|slots +cluster|shards +readonly +asking';
 
 /** What to do about what a server refuses. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/OOM/, 'it is full: raise maxmemory, or give the limiter a Redis of its own'],
   [
     /NOPERM|can't run this command|No permissions/i,
-    `its user lacks a permission; these suffice: ~<namespace>:* ${RIGHTS}, in a Cluster ${CLUSTER_RIGHTS} too`,
+    `its user lacks a permission; these suffice: ~<namespace>:* ${RIGHTS}, in a Cluster ${CLUSTER_RIGHTS} too (before Redis 7 without +pexpiretime)`,
   ],
   [/NOAUTH|WRONGPASS|invalid password/i, 'check the user and the password'],
   [

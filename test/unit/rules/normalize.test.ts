@@ -137,7 +137,7 @@ describe('a rule with normalize', () => {
       () => {
         throw new Error('no library');
       },
-      'no library',
+      'it threw Error',
     ],
     [
       'throws, for a key function',
@@ -145,7 +145,7 @@ describe('a rule with normalize', () => {
       () => {
         throw new Error('no library');
       },
-      'no library',
+      'it threw Error',
     ],
     ['answers a number', '{body.email}', () => 13800, 'it answered number, not a text'],
     ['answers nothing', '{body.email}', () => undefined, 'it answered undefined, not a text'],
