@@ -154,3 +154,19 @@ describe('a template', () => {
     expect((long('1') as string).length).toBeLessThanOrEqual(64);
   });
 });
+
+describe('a path in the clear within a constant', () => {
+  it.each([
+    ['phone:body.phone', 'body.phone'],
+    ['{ip}:user.id', 'user.id'],
+    ['{body.a} query.q', 'query.q'],
+  ])('is refused: %s', (template, path) => {
+    expect(() => compileKey(template)).toThrow(
+      `has ${path} as a constant text; for the value write {${path}}`,
+    );
+  });
+
+  it.each(['phone:{body.phone}', 'antibody.x', 'a.body.x', 'phone'])('is not seen in %s', (template) => {
+    expect(() => compileKey(template)).not.toThrow();
+  });
+});

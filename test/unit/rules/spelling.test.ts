@@ -103,3 +103,21 @@ describe('a phone number in one spelling', () => {
     );
   });
 });
+
+describe('what is longer than any address or number', () => {
+  // marks of two classes, which take time by the square of their number to bring into order
+  const marks = '\u0301'.repeat(250_000) + '\u0316'.repeat(250_000);
+
+  it('is no address', () => {
+    expect(email(`${marks}@example.org`)).toBe('');
+    expect(email(`jo@${'中'.repeat(30_000)}.org`)).toBe('');
+    expect(email(`${' '.repeat(500_000)}Jo@example.org\n`)).toBe('jo@example.org');
+    expect(email(`${'a'.repeat(308)}@example.org`)).toBe(`${'a'.repeat(308)}@example.org`);
+  });
+
+  it('is no number', () => {
+    expect(phone(`+1${marks}`)).toBe('');
+    expect(phone('1'.repeat(65))).toBe('');
+    expect(phone(`${'- '.repeat(100_000)}138 0000 0000`)).toBe('13800000000');
+  });
+});
