@@ -132,7 +132,7 @@ describe.each(PLATFORMS)('values that must meet on %s', (platform) => {
       500, 500, 201, 429,
     ]);
     const place = '@FreqLimit on Accounts.own, rule "n": the normalize function failed';
-    expect(lines).toEqual([`${place}: no library`, `${place}: it answered number, not a text`]);
+    expect(lines).toEqual([`${place}: it threw Error`, `${place}: it answered number, not a text`]);
     const check = { controller: Accounts, handler: 'own', rule: 'n', key: 'throw' };
     await expect(service.peek(check)).rejects.toMatchObject({ code: 'FREQ_LIMIT_RULE_FAILED' });
     await expect(service.peek({ ...check, key: ['a', 'b'] })).rejects.toMatchObject({
