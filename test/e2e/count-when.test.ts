@@ -231,10 +231,6 @@ class Endings {
   events(): Observable<MessageEvent> {
     return from([{ data: 'one' }, { data: 'two' }]);
   }
-  @Sse('noEvents')
-  noEvents(): Observable<MessageEvent> {
-    return throwError(() => new UnauthorizedException());
-  }
 }
 
 type Handler = keyof Endings;
