@@ -1,8 +1,8 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { ApplicationConfig, DiscoveryService, HttpAdapterHost } from '@nestjs/core';
+import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
 import { FREQ_LIMIT_GUARD, FREQ_LIMIT_PLANS } from './freq-limit.tokens.js';
-import { type ClassRef, classLevels, decoratedHandlers, methodNames } from './rules/metadata.js';
+import { type ClassRef, classLevels, decoratedHandlers } from './rules/metadata.js';
 import type { PlannedRule } from './rules/planned-rule.js';
 
 /** A handler that has limits, and what stands before it. */
@@ -10,7 +10,7 @@ interface Limited {
   /** `SmsController.send`. */
   readonly name: string;
   readonly rules: readonly PlannedRule[];
-  /** Guards, as classes or instances, in the order in which Nest asks them. */
+  /** Guards, as classes or instances, as Nest asks them; of the application's, those that live for a request last. */
   readonly guards: readonly unknown[];
   /** Whether it answers HTTP requests. */
   readonly isRoute: boolean;
@@ -19,6 +19,8 @@ interface Limited {
 /** Where Nest's `@UseGuards` and `@Get` and its like keep what they say. */
 const GUARDS = '__guards__';
 const ROUTE = 'path';
+/** Where Nest keeps that a class is a controller. */
+const CONTROLLER = '__controller__';
 
 const FORWARDED =
   /^headers\.(x-forwarded-for|forwarded|x-real-ip|cf-connecting-ip|true-client-ip|x-client-ip)$/i;
@@ -35,7 +37,6 @@ export class FreqLimitAdvice implements OnApplicationBootstrap {
 
   constructor(
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
-    @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
     @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
     @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
   ) {}
@@ -48,36 +49,19 @@ export class FreqLimitAdvice implements OnApplicationBootstrap {
   }
 
   private limited(): Limited[] {
-    const controllers = classesOf(this.discovery.getControllers());
-    const others = [...classesOf(this.discovery.getProviders())].filter((one) => !controllers.has(one));
-    return [
-      ...[...controllers].flatMap((classRef) => this.limitedOf(classRef, true)),
-      ...others.flatMap((classRef) => this.limitedOf(classRef, false)),
-    ];
-  }
-
-  private limitedOf(classRef: ClassRef, isController: boolean): Limited[] {
-    const isLimited = hasRules(classRef);
-    return methodNames(classRef).flatMap((name) => {
-      const method = (classRef.prototype as Record<string, { readonly name: string } & object>)[name];
-      if (method === undefined) return [];
-      const isRoute = isController && Reflect.hasMetadata(ROUTE, method);
+    return this.plans.handlers().flatMap(({ classRef, name, method }) => {
+      const isRoute = Reflect.hasMetadata(CONTROLLER, classRef) && Reflect.hasMetadata(ROUTE, method);
       // what is no route is known for a handler by some decorator of Nest, and may be none where it has no limit of its own
-      if (!isRoute && !(isLimited && Reflect.getMetadataKeys(method).length > 0)) return [];
+      if (!isRoute && !isDecorated(classRef)) return [];
       const rules = this.plans.of(classRef, method)?.rules;
       if (rules === undefined) return [];
-      return [{ name: `${classRef.name}.${name}`, rules, guards: this.guardsOf(classRef, method), isRoute }];
+      const guards = [
+        ...this.config.getGlobalGuards(),
+        ...this.config.getGlobalRequestGuards(),
+        ...guardsOn(classRef, method),
+      ];
+      return [{ name: `${classRef.name}.${name}`, rules, guards, isRoute }];
     });
-  }
-
-  /** The application's, the class's, the method's; those that live for a request come after the others. */
-  private guardsOf(classRef: ClassRef, method: object): unknown[] {
-    return [
-      ...this.config.getGlobalGuards(),
-      ...this.config.getGlobalRequestGuards(),
-      ...((Reflect.getMetadata(GUARDS, classRef) ?? []) as readonly unknown[]),
-      ...((Reflect.getMetadata(GUARDS, method) ?? []) as readonly unknown[]),
-    ];
   }
 
   /** Express alone: Fastify's instance does not tell, and `get` of it is a route. */
@@ -154,6 +138,13 @@ function byRule(
   return [...found.values()];
 }
 
+/** What `@UseGuards` puts before a handler: its class's guards, then its own. */
+export function guardsOn(classRef: object, method: object): readonly unknown[] {
+  return [classRef, method].flatMap(
+    (place) => (Reflect.getMetadata(GUARDS, place) ?? []) as readonly unknown[],
+  );
+}
+
 /** Names of handlers, as many as a line of a log should hold. */
 export function namesOf(handlers: readonly { readonly name: string }[]): string {
   const names = handlers.map(({ name }) => name);
@@ -167,19 +158,9 @@ export function isOurs(guard: unknown): boolean {
   return typeof classRef === 'function' && FREQ_LIMIT_GUARD in classRef;
 }
 
-function hasRules(classRef: ClassRef): boolean {
+/** Whether a class or one of its handlers carries a decorator of ours. */
+function isDecorated(classRef: ClassRef): boolean {
   return (
     decoratedHandlers(classRef).length > 0 || classLevels(classRef).some(({ rules }) => rules.length > 0)
   );
-}
-
-function classesOf(
-  wrappers: readonly { readonly metatype: unknown; readonly isNotMetatype: boolean }[],
-): Set<ClassRef> {
-  const classes = wrappers.filter(({ isNotMetatype }) => !isNotMetatype).map(({ metatype }) => metatype);
-  return new Set(classes.filter(isClass));
-}
-
-function isClass(value: unknown): value is ClassRef {
-  return typeof value === 'function' && typeof value.prototype === 'object';
 }

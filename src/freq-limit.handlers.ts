@@ -9,7 +9,7 @@ import {
   VERDICT_INTERCEPTOR,
 } from './freq-limit.interceptor.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
-import type { FreqLimitPlans, HandlerPlan } from './freq-limit.plans.js';
+import type { HandlerPlan } from './freq-limit.plans.js';
 
 /** Where Nest keeps what `@UseInterceptors` says of a handler. */
 const INTERCEPTORS = '__interceptors__';
@@ -25,8 +25,7 @@ const RESPONSE_OR_NEXT = /^[12]:/;
  * a message handler asks for its verdict, and the description of a denial. It must be done before routes are made and
  * documents are written, thus while the application is put together.
  */
-export function prepareHandlers(plans: FreqLimitPlans, options: ResolvedOptions): void {
-  const handlers = plans.handlers();
+export function prepareHandlers(handlers: readonly HandlerPlan[], options: ResolvedOptions): void {
   for (const handler of handlers) {
     const { method, plan } = handler;
     if (plan.showsVerdict && !Reflect.hasMetadata(PATH, method)) {

@@ -1,10 +1,9 @@
 import { Logger } from '@nestjs/common';
 import 'reflect-metadata';
-import { isOurs, namesOf } from './freq-limit.advice.js';
+import { guardsOn, isOurs, namesOf } from './freq-limit.advice.js';
 import type { HandlerPlan } from './freq-limit.plans.js';
 
-/** Where Nest keeps what `@UseGuards`, `@MessagePattern` and `@EventPattern`, and `@SubscribeMessage` say. */
-const GUARDS = '__guards__';
+/** Where Nest keeps what `@MessagePattern` and `@EventPattern`, and `@SubscribeMessage` say. */
 const PATTERN = 'microservices:pattern';
 const MESSAGE = 'websockets:message_mapping';
 
@@ -40,10 +39,7 @@ function isLimitedItself({ plan }: HandlerPlan): boolean {
 }
 
 function isGuarded({ classRef, method }: HandlerPlan): boolean {
-  return [classRef, method].some((place) => {
-    const guards = (Reflect.getMetadata(GUARDS, place) ?? []) as readonly unknown[];
-    return guards.some(isOurs);
-  });
+  return guardsOn(classRef, method).some(isOurs);
 }
 
 /** Nest 12 hands gateways the application's configuration, global guards in it; before, it does not. */

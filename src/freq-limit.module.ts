@@ -22,7 +22,7 @@ import {
   type OPTIONS_TYPE,
 } from './freq-limit.module-definition.js';
 import { invalidOptions, type ResolvedOptions, resolveOptions } from './freq-limit.options.js';
-import { FreqLimitPlans } from './freq-limit.plans.js';
+import { FreqLimitPlans, type HandlerPlan } from './freq-limit.plans.js';
 import { Reporter } from './freq-limit.reporter.js';
 import { FreqLimitService } from './freq-limit.service.js';
 import {
@@ -87,6 +87,8 @@ export class FreqLimitModule
   extends ConfigurableModuleClass
   implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown
 {
+  private readonly handlers: readonly HandlerPlan[];
+
   constructor(
     @Inject(FREQ_LIMIT_ADAPTERS) private readonly adapters: Adapters,
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) options: ResolvedOptions,
@@ -96,7 +98,8 @@ export class FreqLimitModule
     @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
   ) {
     super();
-    prepareHandlers(plans, options);
+    this.handlers = plans.handlers();
+    prepareHandlers(this.handlers, options);
   }
 
   /** Configures the module with options at hand. Without any, counters live in this process. */
@@ -120,7 +123,7 @@ export class FreqLimitModule
   async onModuleInit(): Promise<void> {
     this.refuseSecondRegistration();
     this.plans.compile();
-    await adviseOfMessages(this.plans.handlers(), this.hasHttp);
+    await adviseOfMessages(this.handlers, this.hasHttp);
     await this.store.open();
   }
 

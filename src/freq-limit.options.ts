@@ -1,19 +1,19 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { ContextAdapter } from './contexts/context-adapter.js';
+import { type Exempt, exemptOf } from './contexts/exempt.js';
 import type { OnStoreError } from './core/check.js';
 import { FreqLimitError } from './core/errors.js';
 import { aFunction, BOOLEAN, type Form, matching, oneOf, Properties, wholeNumber } from './core/forms.js';
 import type { MaybePromise } from './core/maybe-promise.js';
+import { type HashKeys, sealOf } from './core/seal.js';
 import type { Verdict } from './core/verdict.js';
 import type { FreqLimitHook } from './freq-limit.reporter.js';
 import type { ErrorFormat } from './http/error-body.js';
-import { compileKey } from './rules/key.js';
-import { MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, type RuleDefaults } from './rules/planned-rule.js';
-import type { NamedRulesTable } from './rules/named-rules.js';
-import type { DenialMessage, FreqLimitRule, KeySpec, OfContext, OnMissingKey } from './rules/rule.js';
-import { type HashKeys, sealOf } from './core/seal.js';
-import { type Exempt, exemptOf } from './contexts/exempt.js';
 import type { HeadersOption } from './http/headers.js';
+import { compileKey } from './rules/key.js';
+import type { NamedRulesTable } from './rules/named-rules.js';
+import { MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, type RuleDefaults } from './rules/planned-rule.js';
+import type { DenialMessage, FreqLimitRule, KeySpec, OfContext, OnMissingKey } from './rules/rule.js';
 import type { HashTag } from './store/redis/placement.js';
 import { checkRedisOption, isClustered, type RedisOption } from './store/redis/redis-client.js';
 

@@ -45,19 +45,21 @@ export class ContextVisit implements Visit {
   /** The address as the platform tells it, unless it is that of a proxy which nobody trusts to speak for its clients. */
   get trustedAddress(): string | undefined {
     const text = this.addressText;
-    return isForwarded(this.request?.headers) && text === this.request?.socket?.remoteAddress
-      ? undefined
-      : text;
+    return this.isOfProxy(text) ? undefined : text;
   }
 
   /** The address as the platform tells it. */
   private get addressText(): string | undefined {
     const { request } = this;
     const text = this.adapter.address?.(this.context) ?? request?.ip ?? request?.socket?.remoteAddress;
-    if (text !== undefined && isForwarded(request?.headers) && text === request?.socket?.remoteAddress) {
-      this.advice.notBelieved();
-    }
+    if (this.isOfProxy(text)) this.advice.notBelieved();
     return typeof text === 'string' && text !== '' ? text : undefined;
+  }
+
+  /** Whether it is the socket's, although a header names whom the request was forwarded for. */
+  private isOfProxy(address: unknown): boolean {
+    const { headers, socket } = this.request ?? {};
+    return address !== undefined && isForwarded(headers) && address === socket?.remoteAddress;
   }
 }
 

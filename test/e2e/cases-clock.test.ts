@@ -10,11 +10,10 @@ import {
   type Window,
 } from '../../src/index.js';
 import { closeApps, startApp } from '../support/app.js';
-import { plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
+import { type Kind, KINDS, limitsIn } from '../support/kinds.js';
+import { plainClient, sweep, uniqueNamespace } from '../support/redis.js';
 
 // Failures that users of other limiters met: clocks.
-
-const KINDS = ['memory', 'redis'] as const;
 
 let namespace: string;
 
@@ -30,8 +29,7 @@ afterEach(async () => {
   await client.quit();
 });
 
-const limitsOf = (kind: (typeof KINDS)[number]): FreqLimitOptions =>
-  kind === 'redis' ? { redis: redisUrl(), namespace, timeoutMs: 5_000 } : {};
+const limitsOf = (kind: Kind): FreqLimitOptions => limitsIn(kind, { namespace });
 
 describe.each(KINDS)('a process’s time of day on %s', (kind) => {
   let offsetMs: number;

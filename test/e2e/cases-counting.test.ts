@@ -10,19 +10,16 @@ import {
 } from '../../src/index.js';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post, remaining } from '../support/http.js';
+import { EVERYWHERE, type Kind, KINDS, limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, plainClient, redisUrl } from '../support/redis.js';
 
 // Failures that users of other limiters met: the batch and its arithmetic.
 
-const KINDS = ['memory', 'redis'] as const;
-const EVERYWHERE = PLATFORMS.flatMap((platform) => KINDS.map((kind) => [platform, kind] as const));
-
 const suite = redisSuite();
 
 // a burst on a busy machine is not what is tried here, so the time limit is generous
-const limitsOf = (kind: (typeof KINDS)[number]): FreqLimitOptions =>
-  kind === 'redis' ? { redis: redisUrl(), namespace: suite.namespace, timeoutMs: 20_000 } : {};
+const limitsOf = (kind: Kind): FreqLimitOptions => limitsIn(kind, suite, 20_000);
 
 async function startService(limits: FreqLimitOptions) {
   const module = await Test.createTestingModule({ imports: [FreqLimitModule.forRoot(limits)] }).compile();

@@ -29,18 +29,15 @@ import {
 } from '../../src/index.js';
 import { closeApps, type Platform, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders, remaining } from '../support/http.js';
+import { EVERYWHERE, type Kind, limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, redisUrl } from '../support/redis.js';
 
 // Failures that users of other limiters met: what no other test holds to the letter.
 
-const KINDS = ['memory', 'redis'] as const;
-const EVERYWHERE = PLATFORMS.flatMap((platform) => KINDS.map((kind) => [platform, kind] as const));
-
 const suite = redisSuite();
 
-const limitsOf = (kind: (typeof KINDS)[number]): FreqLimitOptions =>
-  kind === 'redis' ? { redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 } : {};
+const limitsOf = (kind: Kind): FreqLimitOptions => limitsIn(kind, suite);
 
 let lines: string[];
 

@@ -4,18 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FreqLimit, type FreqLimitOptions, FreqLimitService, type Window } from '../../src/index.js';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders, remaining } from '../support/http.js';
+import { EVERYWHERE, type Kind, KINDS, limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';
-import { keysOf, redisUrl } from '../support/redis.js';
+import { keysOf } from '../support/redis.js';
 
 // Failures that users of other limiters met: time in the store.
 
-const KINDS = ['memory', 'redis'] as const;
-const EVERYWHERE = PLATFORMS.flatMap((platform) => KINDS.map((kind) => [platform, kind] as const));
-
 const suite = redisSuite();
 
-const limitsOf = (kind: (typeof KINDS)[number]): FreqLimitOptions =>
-  kind === 'redis' ? { redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 } : {};
+const limitsOf = (kind: Kind): FreqLimitOptions => limitsIn(kind, suite);
 
 /** A controller whose one handler has this limit. */
 function limited(window: Window, limit: number, parts: object = {}): Type {

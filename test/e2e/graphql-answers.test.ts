@@ -20,21 +20,16 @@ import {
 import { graphql, GraphQLError } from 'graphql';
 import { CountDenials, formatError, slowDown } from '../../examples/graphql/denials.js';
 import { FreqLimit, FreqLimitVerdict, type Verdict } from '../../src/index.js';
-import { ask, DRIVERS, fields, startGraphql } from '../support/graphql.js';
+import { ask, DENIED, DRIVERS, fields, startGraphql } from '../support/graphql.js';
 import { limitHeaders, remaining } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';
-import { keysOf, redisUrl } from '../support/redis.js';
+import { countsOf, keysOf, redisUrl } from '../support/redis.js';
 
 const suite = redisSuite();
 
 const inRedis = () => ({ redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 });
 
-async function counted(): Promise<number[]> {
-  const keys = await keysOf(suite.client, suite.namespace);
-  return Promise.all(keys.map(async (key) => Number(await suite.client.get(key))));
-}
-
-const DENIED = { message: 'Too many requests, try again in 60 s', code: 'TOO_MANY_REQUESTS', retryAfter: 60 };
+const counted = (): Promise<number[]> => countsOf(suite.client, suite.namespace);
 
 @Resolver()
 class Shown {

@@ -6,7 +6,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { MessagesResolver } from '../../examples/graphql/messages.resolver.js';
 import { FreqLimit, FreqLimitModule } from '../../src/index.js';
-import { ask, connect, type Connection, DRIVERS, fields, startGraphql } from '../support/graphql.js';
+import { ask, connect, DENIED, DRIVERS, fields, startGraphql, type Connection } from '../support/graphql.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, redisUrl } from '../support/redis.js';
 
@@ -38,8 +38,6 @@ async function counted(): Promise<Record<string, number>> {
   );
   return Object.fromEntries(await Promise.all(entries));
 }
-
-const DENIED = { message: 'Too many requests, try again in 60 s', code: 'TOO_MANY_REQUESTS', retryAfter: 60 };
 
 async function* upTo<K extends string>(field: K): AsyncGenerator<Record<K, number>> {
   for (let n = 1; n <= 3; n++) yield await Promise.resolve({ [field]: n } as Record<K, number>);

@@ -17,21 +17,15 @@ import { AppModule } from '../../examples/graphql/app.module.js';
 import { MessagesResolver } from '../../examples/graphql/messages.resolver.js';
 import { FreqLimit, SkipFreqLimit } from '../../src/index.js';
 import { serve } from '../support/app.js';
-import { ask, askBatch, DRIVERS, fields, startGraphql } from '../support/graphql.js';
+import { ask, askBatch, DENIED, DRIVERS, fields, startGraphql } from '../support/graphql.js';
 import { redisSuite } from '../support/redis-suite.js';
-import { keysOf, redisUrl } from '../support/redis.js';
+import { countsOf, keysOf, redisUrl } from '../support/redis.js';
 
 const suite = redisSuite();
 
 const inRedis = () => ({ redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 });
 
-/** What is counted, by the rule's place in the key. */
-async function counted(): Promise<number[]> {
-  const keys = await keysOf(suite.client, suite.namespace);
-  return Promise.all(keys.map(async (key) => Number(await suite.client.get(key))));
-}
-
-const DENIED = { message: 'Too many requests, try again in 60 s', code: 'TOO_MANY_REQUESTS', retryAfter: 60 };
+const counted = (): Promise<number[]> => countsOf(suite.client, suite.namespace);
 
 @InputType()
 class Login {

@@ -28,6 +28,12 @@ export async function keysOf(client: Redis | Cluster, namespace: string): Promis
   return [...keys];
 }
 
+/** What the counters of a namespace hold. */
+export async function countsOf(client: Redis, namespace: string): Promise<number[]> {
+  const keys = await keysOf(client, namespace);
+  return Promise.all(keys.map(async (key) => Number(await client.get(key))));
+}
+
 /** What every counter must be, after every test: an integer above 0 that ends, at most its window from now. */
 export async function sweep(client: Redis | Cluster, namespace: string): Promise<string[]> {
   const faults: string[] = [];
