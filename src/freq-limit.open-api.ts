@@ -96,7 +96,10 @@ const TEXT = { type: 'string' };
 const SECONDS = { type: 'integer', minimum: 1, description: 'Seconds until it would pass' };
 
 const HEADERS: Readonly<Record<string, object>> = {
-  'RateLimit-Policy': { description: 'The limits: quota and window of each', schema: TEXT },
+  'RateLimit-Policy': {
+    description: 'The limits: quota and window of each',
+    schema: TEXT,
+  },
   RateLimit: { description: 'What remains of each limit, and the seconds until it is fresh', schema: TEXT },
   'X-RateLimit-Limit': { description: 'Units of the tightest limit', schema: { type: 'integer' } },
   'X-RateLimit-Remaining': { description: 'What remains of it', schema: { type: 'integer' } },

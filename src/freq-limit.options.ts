@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { ContextAdapter } from './contexts/context-adapter.js';
-import { type Exempt, exemptOf } from './contexts/exempt.js';
+import { type IsSkipped, skipOf } from './contexts/skip.js';
 import type { OnStoreError } from './core/check.js';
 import { FreqLimitError } from './core/errors.js';
 import { aFunction, BOOLEAN, type Form, matching, oneOf, Properties, wholeNumber } from './core/forms.js';
@@ -80,13 +80,13 @@ export interface FreqLimitOptions {
    * application's trust in its proxies.
    * @default none
    */
-  readonly allowList?: readonly string[] | undefined;
+  readonly skipAddresses?: readonly string[] | undefined;
   /**
    * Patterns and texts: visits whose `User-Agent` matches one, or holds one, all rules are left out for. Anybody can write
    * any user agent, so this is a courtesy among friends and keeps nobody out.
    * @default none
    */
-  readonly ignoreUserAgents?: readonly (RegExp | string)[] | undefined;
+  readonly skipUserAgents?: readonly (RegExp | string)[] | undefined;
   /**
    * Which headers answers carry: `'draft'`, `'draft-12'`, `'draft-11'`, `'legacy'`, `'both'`,
    * `'retry-after'` or `'none'`.
@@ -95,7 +95,7 @@ export interface FreqLimitOptions {
   readonly headers?: HeadersOption | undefined;
   /**
    * Whether the draft's headers carry a partition key `pk` for each rule that counts by something, so that a client who
-   * acts for several users can tell their quotas apart. It is the HMAC of what is counted by, so `hashKeys` is needed.
+   * acts for several users can tell their limits apart. It is the HMAC of what is counted by, so `hashKeys` is needed.
    * @default false
    */
   readonly partitionKeys?: boolean | undefined;
@@ -191,7 +191,7 @@ export interface ResolvedOptions extends RuleDefaults {
   readonly rules: readonly (FreqLimitRule | string)[];
   readonly namedRules: NamedRulesTable;
   readonly skipIf: OfContext<unknown> | undefined;
-  readonly isExempt: Exempt | undefined;
+  readonly isSkipped: IsSkipped | undefined;
   readonly headers: HeadersOption;
   readonly partitionKeys: boolean;
   readonly errorFormat: ErrorFormat;
@@ -220,8 +220,8 @@ const OPTIONS: readonly (keyof FreqLimitOptions)[] = [
   'onMissingKey',
   'countDenied',
   'skipIf',
-  'allowList',
-  'ignoreUserAgents',
+  'skipAddresses',
+  'skipUserAgents',
   'headers',
   'partitionKeys',
   'errorFormat',
@@ -254,8 +254,10 @@ const HINTS = {
   storeClient: 'redis',
   key: 'defaultKey',
   skip: 'skipIf',
-  whitelist: 'allowList',
-  allowlist: 'allowList',
+  allowList: 'skipAddresses',
+  whitelist: 'skipAddresses',
+  ignoreUserAgents: 'skipUserAgents',
+  allowlist: 'skipAddresses',
   skipOnError: 'onStoreError',
   passOnStoreError: 'onStoreError',
   insuranceLimiter: 'onStoreError',
@@ -324,7 +326,7 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     onMissingKey: read.optional('onMissingKey', given['onMissingKey'], ON_MISSING_KEY) ?? 'ip',
     countDenied: read.optional('countDenied', given['countDenied'], BOOLEAN) ?? false,
     skipIf: read.optional('skipIf', given['skipIf'], SKIP_IF),
-    isExempt: exemptOf(given['allowList'], given['ignoreUserAgents'], read),
+    isSkipped: skipOf(given['skipAddresses'], given['skipUserAgents'], read),
     headers: read.optional('headers', given['headers'], HEADERS) ?? 'draft',
     partitionKeys: read.optional('partitionKeys', given['partitionKeys'], BOOLEAN) ?? false,
     errorFormat: read.optional('errorFormat', given['errorFormat'], ERROR_FORMAT) ?? 'nest',

@@ -51,8 +51,8 @@ class SettingsModule {}
       useFactory: (settings: Settings) => ({
         redis: process.env['REDIS_URL'],
         namedRules: settings.limits,
-        allowList: settings.office,
-        ignoreUserAgents: [/^HealthCheck\//],
+        skipAddresses: settings.office,
+        skipUserAgents: [/^HealthCheck\//],
         rules: [{ name: 'everybody', window: '1m', limit: 600, scope: 'app' }],
       }),
     }),

@@ -77,7 +77,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   });
 
   it('a proxy that nobody trusts does not lend its clients its place in the allow list', async () => {
-    const limits = { allowList: ['127.0.0.0/8', '::1'] };
+    const limits = { skipAddresses: ['127.0.0.0/8', '::1'] };
     const { url } = await startApp(platform, { controllers: [Once], limits });
     expect(await statuses(2, () => fetch(url))).toEqual([200, 200]);
     const headers = { 'x-forwarded-for': '203.0.113.9' };

@@ -13,7 +13,7 @@ const DEFAULT_OPTIONS = {
   onMissingKey: 'ip',
   countDenied: false,
   skipIf: undefined,
-  isExempt: undefined,
+  isSkipped: undefined,
   headers: 'draft',
   partitionKeys: false,
   errorFormat: 'nest',
@@ -44,10 +44,10 @@ describe('resolveOptions', () => {
 
   it('takes undefined as not given', () => {
     const names = [
-      ...Object.keys(DEFAULT_OPTIONS).filter((name) => name !== 'seal' && name !== 'isExempt'),
+      ...Object.keys(DEFAULT_OPTIONS).filter((name) => name !== 'seal' && name !== 'isSkipped'),
       'hashKeys',
-      'allowList',
-      'ignoreUserAgents',
+      'skipAddresses',
+      'skipUserAgents',
     ];
     expect(resolveOptions(Object.fromEntries(names.map((name) => [name, undefined])))).toEqual(
       DEFAULT_OPTIONS,
@@ -235,6 +235,9 @@ describe('a wrong option', () => {
     ['passOnStoreError', 'onStoreError'],
     ['insuranceLimiter', 'onStoreError'],
     ['setHeaders', 'headers'],
+    ['allowList', 'skipAddresses'],
+    ['whitelist', 'skipAddresses'],
+    ['ignoreUserAgents', 'skipUserAgents'],
     ['globalGuard', 'globalGuard beside useFactory, not among its answer'],
   ])('is refused with a hint: %s → %s', (option, hint) => {
     const error = thrownBy(() => resolveOptions({ [option]: 'x' }));

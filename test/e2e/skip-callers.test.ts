@@ -41,7 +41,7 @@ describe.each(PLATFORMS)('visits that are left out on %s', (platform) => {
   it('come from an allowed address: no limit, no header, nothing counted', async () => {
     const { url, app } = await startApp(platform, {
       controllers: [Limited],
-      limits: { allowList: ['::1', '127.0.0.0/8'] },
+      limits: { skipAddresses: ['::1', '127.0.0.0/8'] },
     });
     const answer = await fetch(url);
     expect([answer.status, limitHeaders(answer)]).toEqual([200, {}]);
@@ -51,7 +51,7 @@ describe.each(PLATFORMS)('visits that are left out on %s', (platform) => {
   });
 
   it('come from the address itself, and not from its neighbour in the same /64', async () => {
-    const url = await behindProxy(platform, { allowList: ['2001:db8::1', '203.0.113.0/24'] });
+    const url = await behindProxy(platform, { skipAddresses: ['2001:db8::1', '203.0.113.0/24'] });
     const ask = (address: string) => () => fetch(url, { headers: { 'x-forwarded-for': address } });
     expect(await statuses(2, ask('2001:DB8:0::1'))).toEqual([200, 200]);
     expect(await statuses(2, ask('2001:db8::2'))).toEqual([200, 429]);
@@ -64,7 +64,7 @@ describe.each(PLATFORMS)('visits that are left out on %s', (platform) => {
   it('call themselves so', async () => {
     const { url } = await startApp(platform, {
       controllers: [Limited],
-      limits: { ignoreUserAgents: [/^kube-probe\//g, 'Uptime'] },
+      limits: { skipUserAgents: [/^kube-probe\//g, 'Uptime'] },
     });
     const ask = (agent: string) => () => fetch(url, { headers: { 'user-agent': agent } });
     expect(await statuses(3, ask('kube-probe/1.30'))).toEqual([200, 200, 200]);
@@ -74,7 +74,7 @@ describe.each(PLATFORMS)('visits that are left out on %s', (platform) => {
 });
 
 it('a wrong entry stops the application', async () => {
-  await expect(startApp('express', { limits: { allowList: ['10.0.0.0/99'] } })).rejects.toThrow(
-    'FreqLimitModule: allowList[0]: "10.0.0.0/99" is not an address',
+  await expect(startApp('express', { limits: { skipAddresses: ['10.0.0.0/99'] } })).rejects.toThrow(
+    'FreqLimitModule: skipAddresses[0]: "10.0.0.0/99" is not an address',
   );
 });

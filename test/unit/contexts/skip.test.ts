@@ -1,11 +1,11 @@
 import { Properties } from '../../../src/core/forms.js';
-import { type Exempt, exemptOf } from '../../../src/contexts/exempt.js';
+import { type IsSkipped, skipOf } from '../../../src/contexts/skip.js';
 
 const read = new Properties('FreqLimitModule', (message) => new Error(message));
-const byAddress = (...allowList: string[]): Exempt => exemptOf(allowList, undefined, read)!;
+const byAddress = (...skipAddresses: string[]): IsSkipped => skipOf(skipAddresses, undefined, read)!;
 const byAgent = (...agents: (RegExp | string)[]): ((agent?: unknown) => boolean) => {
-  const exempt = exemptOf(undefined, agents, read)!;
-  return (agent) => exempt('203.0.113.7', { 'user-agent': agent });
+  const skips = skipOf(undefined, agents, read)!;
+  return (agent) => skips('203.0.113.7', { 'user-agent': agent });
 };
 
 describe('an allow list', () => {
@@ -42,13 +42,13 @@ describe('an allow list', () => {
     ['one address as a range', '203.0.113.7/32', ['203.0.113.7'], ['203.0.113.6']],
     ['the loopback', '::1', ['::1', '0:0:0:0:0:0:0:1'], ['127.0.0.1', '::2']],
   ])('knows %s', (_, entry, within, without) => {
-    const exempt = byAddress(entry);
-    expect(within.map((text) => exempt(text, {}))).toEqual(within.map(() => true));
-    expect(without.map((text) => exempt(text, {}))).toEqual(without.map(() => false));
+    const skips = byAddress(entry);
+    expect(within.map((text) => skips(text, {}))).toEqual(within.map(() => true));
+    expect(without.map((text) => skips(text, {}))).toEqual(without.map(() => false));
   });
 
   it('never knows what is no address', () => {
-    const exempt = byAddress('0.0.0.0/0', '::/0');
+    const skips = byAddress('0.0.0.0/0', '::/0');
     for (const text of [
       undefined,
       '',
@@ -60,12 +60,12 @@ describe('an allow list', () => {
       '10',
       '10.0.0.1/8',
     ])
-      expect(exempt(text, {})).toBe(false);
+      expect(skips(text, {})).toBe(false);
   });
 
   it('holds any number of entries', () => {
-    const exempt = byAddress('203.0.113.7', '2001:db8::/32');
-    expect(['203.0.113.7', '2001:db8::5', '203.0.113.8'].map((text) => exempt(text, {}))).toEqual([
+    const skips = byAddress('203.0.113.7', '2001:db8::/32');
+    expect(['203.0.113.7', '2001:db8::5', '203.0.113.8'].map((text) => skips(text, {}))).toEqual([
       true,
       true,
       false,
@@ -97,15 +97,15 @@ describe('an allow list', () => {
     undefined,
     /10/,
   ])('refuses %p for an entry, and says which', (entry) => {
-    expect(() => exemptOf(['::1', entry], undefined, read)).toThrow(
-      /^FreqLimitModule: allowList\[1\]: .* is not an address or a range of addresses, such as/,
+    expect(() => skipOf(['::1', entry], undefined, read)).toThrow(
+      /^FreqLimitModule: skipAddresses\[1\]: .* is not an address or a range of addresses, such as/,
     );
   });
 });
 
 describe('user agents to ignore', () => {
   it('match a pattern, or hold a text as it is written', () => {
-    const exempt = byAgent(/^kube-probe\//, 'Uptime');
+    const skips = byAgent(/^kube-probe\//, 'Uptime');
     const agents = [
       'kube-probe/1.30',
       'Mozilla kube-probe/1',
@@ -115,41 +115,41 @@ describe('user agents to ignore', () => {
       undefined,
       ['Uptime'],
     ];
-    expect(agents.map(exempt)).toEqual([true, false, true, false, false, false, false]);
+    expect(agents.map(skips)).toEqual([true, false, true, false, false, false, false]);
   });
 
   it.each(['g', 'y', 'gy', 'gi'])('answer the same each time with the flag %s', (flags) => {
     const pattern = new RegExp('bot', flags);
     pattern.lastIndex = 2;
-    const exempt = byAgent(pattern);
-    expect([exempt('bot'), exempt('bot'), exempt('bot'), exempt('x')]).toEqual([true, true, true, false]);
+    const skips = byAgent(pattern);
+    expect([skips('bot'), skips('bot'), skips('bot'), skips('x')]).toEqual([true, true, true, false]);
     expect(pattern.lastIndex).toBe(2);
   });
 
   it('are none of a request without headers', () => {
-    const exempt = exemptOf(undefined, [/./], read)!;
-    for (const headers of [undefined, null, {}, 'bot']) expect(exempt('203.0.113.7', headers)).toBe(false);
+    const skips = skipOf(undefined, [/./], read)!;
+    for (const headers of [undefined, null, {}, 'bot']) expect(skips('203.0.113.7', headers)).toBe(false);
   });
 
   it.each<unknown>(['', 5, null, undefined, { test: () => true }])('refuse %p for an entry', (entry) => {
-    expect(() => exemptOf(undefined, ['a', entry], read)).toThrow(
-      /^FreqLimitModule: ignoreUserAgents\[1\]: .* is not a RegExp, or a text that the header holds/,
+    expect(() => skipOf(undefined, ['a', entry], read)).toThrow(
+      /^FreqLimitModule: skipUserAgents\[1\]: .* is not a RegExp, or a text that the header holds/,
     );
   });
 });
 
-describe('no exemption', () => {
+describe('no skip', () => {
   it.each([
     [undefined, undefined],
     [[], []],
-  ])('is asked for by %p and %p', (allowList, agents) => {
-    expect(exemptOf(allowList, agents, read)).toBeUndefined();
+  ])('is asked for by %p and %p', (skipAddresses, agents) => {
+    expect(skipOf(skipAddresses, agents, read)).toBeUndefined();
   });
 
   it.each<unknown>(['10.0.0.0/8', null, { 0: '::1' }])('is made of %p', (list) => {
-    expect(() => exemptOf(list, undefined, read)).toThrow(/^FreqLimitModule: allowList: .* is not a list$/);
-    expect(() => exemptOf(undefined, list, read)).toThrow(
-      /^FreqLimitModule: ignoreUserAgents: .* is not a list$/,
+    expect(() => skipOf(list, undefined, read)).toThrow(/^FreqLimitModule: skipAddresses: .* is not a list$/);
+    expect(() => skipOf(undefined, list, read)).toThrow(
+      /^FreqLimitModule: skipUserAgents: .* is not a list$/,
     );
   });
 });

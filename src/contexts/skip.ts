@@ -5,7 +5,7 @@ import type { Properties } from '../core/forms.js';
 import { parseAddress } from './client-address.js';
 
 /** Whether the module's options leave a visit out of all limits: by its address as the request tells it, and its headers. */
-export type Exempt = (address: string | undefined, headers: unknown) => boolean;
+export type IsSkipped = (address: string | undefined, headers: unknown) => boolean;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = readonly [network: Address, bits: number];
@@ -15,16 +15,16 @@ const RANGE_FORM =
 const AGENT_FORM = 'a RegExp, or a text that the header holds';
 
 /**
- * Makes of `allowList` and `ignoreUserAgents` the one question that they ask; none where both are empty.
+ * Makes of `skipAddresses` and `skipUserAgents` the one question that they ask; none where both are empty.
  * @throws what `read` makes of an entry that is none
  */
-export function exemptOf(
-  allowList: unknown,
-  ignoreUserAgents: unknown,
+export function skipOf(
+  skipAddresses: unknown,
+  skipUserAgents: unknown,
   read: Properties,
-): Exempt | undefined {
-  const ranges = listOf('allowList', allowList, rangeOf, read);
-  const agents = listOf('ignoreUserAgents', ignoreUserAgents, agentOf, read);
+): IsSkipped | undefined {
+  const ranges = listOf('skipAddresses', skipAddresses, rangeOf, read);
+  const agents = listOf('skipUserAgents', skipUserAgents, agentOf, read);
   if (ranges.length === 0 && agents.length === 0) return undefined;
   return (address, headers) => isIn(ranges, address) || isOneOf(agents, headers);
 }
