@@ -1,30 +1,18 @@
-import {
-  BadRequestException,
-  type CanActivate,
-  type ExecutionContext,
-  HttpException,
-  Inject,
-  Injectable,
-  InternalServerErrorException,
-  Logger,
-  ServiceUnavailableException,
-} from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Adapters } from './contexts/adapters.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import { isFieldOfResult } from './contexts/graphql-context.js';
+import { keep, take } from './contexts/invocations.js';
 import { ContextVisit } from './contexts/visit.js';
 import type { CheckResult } from './core/check.js';
-import { isFreqLimitError, showError } from './core/errors.js';
-import { attempt, isPromise, type MaybePromise, then } from './core/maybe-promise.js';
+import { isPromise, type MaybePromise, then } from './core/maybe-promise.js';
 import { toVerdict, type Verdict } from './core/verdict.js';
 import { LoggedAddressAdvice } from './freq-limit.address-advice.js';
 import { AnswerHeaders } from './freq-limit.answer-headers.js';
-import { Denials } from './freq-limit.denials.js';
-import { markExceeded } from './freq-limit.exception.js';
-import { keep, take } from './contexts/invocations.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
+import { Refusals } from './freq-limit.refusals.js';
 import type { Reporter } from './freq-limit.reporter.js';
 import { type Response, Settlement } from './freq-limit.settlement.js';
 import {
@@ -35,10 +23,7 @@ import {
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
 } from './freq-limit.tokens.js';
-import { isProblem, PROBLEM_CONTENT_TYPE, refusalBody } from './http/error-body.js';
-import type { Header } from './http/headers.js';
 import { onFinish } from './http/on-finish.js';
-import { sendAsProblem } from './http/problem.js';
 import type { Plan } from './rules/plan.js';
 import { evaluate, type MissingKey, type PlannedCheck, resolve } from './rules/resolve.js';
 import { withShadows } from './rules/shadow.js';
@@ -65,8 +50,6 @@ interface Answered {
   readonly results: readonly CheckResult[];
 }
 
-const PROBLEM: readonly Header[] = [['Content-Type', PROBLEM_CONTENT_TYPE]];
-const TRY_AGAIN: readonly Header[] = [['Retry-After', '1']];
 const MODULE = { place: 'FreqLimitModule' };
 
 /**
@@ -78,10 +61,9 @@ const MODULE = { place: 'FreqLimitModule' };
 export class FreqLimitGuard implements CanActivate {
   /** @internal */
   static readonly [FREQ_LIMIT_GUARD] = true;
-  private readonly logger = new Logger('FreqLimit');
   private readonly advice = new LoggedAddressAdvice();
   private readonly headers: AnswerHeaders;
-  private readonly denials: Denials;
+  private readonly refusals: Refusals;
   private readonly settlement: Settlement;
 
   constructor(
@@ -93,7 +75,7 @@ export class FreqLimitGuard implements CanActivate {
     @Inject(HttpAdapterHost) http: HttpAdapterHost,
   ) {
     this.headers = new AnswerHeaders(http, options);
-    this.denials = new Denials(options);
+    this.refusals = new Refusals(options, this.headers);
     this.settlement = new Settlement(store);
   }
 
@@ -143,7 +125,7 @@ export class FreqLimitGuard implements CanActivate {
   }
 
   private ask(checks: PlannedCheck[] | MissingKey, plan: Plan): MaybePromise<Answered | undefined> {
-    if (!Array.isArray(checks)) throw this.missingKey(checks);
+    if (!Array.isArray(checks)) throw this.refusals.ofMissingKey(checks);
     if (checks.length === 0) return undefined;
     return then(this.store.consume(checks, plan.settles), (results) => ({ checks, results }));
   }
@@ -166,16 +148,6 @@ export class FreqLimitGuard implements CanActivate {
   /** Sets the headers, but for those of a redirection, as the draft wants it. */
   private show(verdict: Verdict, checks: readonly PlannedCheck[], { context, adapter, plan }: Asked): void {
     if (!plan.redirects || !verdict.allowed) this.headers.show(verdict, checks, context, adapter);
-  }
-
-  private async deny(
-    verdict: Verdict,
-    checks: readonly PlannedCheck[],
-    { context, adapter }: Asked,
-  ): Promise<never> {
-    const exception = await this.denials.of(verdict, checks, context);
-    const error = await this.translated(exception, context, adapter);
-    throw error === exception ? error : markExceeded(error, verdict);
   }
 
   /** Lets those who come after it know what was decided, and gives back what should not have counted. */
@@ -201,79 +173,20 @@ export class FreqLimitGuard implements CanActivate {
     });
   }
 
+  private async deny(
+    verdict: Verdict,
+    checks: readonly PlannedCheck[],
+    { context, adapter }: Asked,
+  ): Promise<never> {
+    throw await this.refusals.ofDenied(verdict, checks, context, adapter);
+  }
+
   /** What keeps the guard from deciding is never a pass. */
   private async fail(error: unknown, context: ExecutionContext, adapter: ContextAdapter): Promise<never> {
-    throw await this.translated(this.toException(error, context, adapter), context, adapter);
-  }
-
-  /** What the visit's transport wants for an exception of ours; what the application has made is left as it is. */
-  private translated(
-    exception: Error,
-    context: ExecutionContext,
-    adapter: ContextAdapter,
-  ): MaybePromise<Error> {
-    if (!(exception instanceof HttpException)) return exception;
-    const { toError } = adapter;
-    if (toError !== undefined) {
-      const made = attempt(() => toError(exception, context));
-      if (!isPromise(made)) return made;
-      return made.then(undefined, (error: unknown) => {
-        const place = `contextAdapters.${context.getType<string>()}.toError`;
-        this.logger.error(`${place} failed, and what it was given is thrown: ${showError(error)}`);
-        return exception;
-      });
-    }
-    const body: unknown = exception.getResponse();
-    if (this.options.errorFormat === 'problem' && isProblem(body)) {
-      const response = adapter.response?.(context);
-      if (!sendAsProblem(response, body)) this.headers.set(PROBLEM, response);
-    }
-    return exception;
-  }
-
-  /** What is not a denial is one line in the log. */
-  private toException(error: unknown, context: ExecutionContext, adapter: ContextAdapter): HttpException {
-    if (error instanceof HttpException) return error;
-    if (isFreqLimitError(error) && error.code === 'FREQ_LIMIT_STORE_FAILED') {
-      // the store has told the log, and is tried again every second
-      if (this.options.headers !== 'none') this.headers.set(TRY_AGAIN, adapter.response?.(context));
-      return this.refusal(
-        ServiceUnavailableException,
-        'The request limit cannot be checked at the moment',
-        error,
-      );
-    }
-    this.logger.error(isFreqLimitError(error) ? error.message : showError(error), framesOf(error));
-    return new InternalServerErrorException('Internal Server Error', { cause: error });
-  }
-
-  private missingKey({ missingKey: rule }: MissingKey): HttpException {
-    const wanted = rule.key.paths.map((path) => path.replace('.', ' ')).join(', ');
-    return this.refusal(
-      BadRequestException,
-      `The request lacks what its limit counts by${wanted && `: ${wanted}`}`,
-    );
-  }
-
-  private refusal(
-    Exception: typeof BadRequestException | typeof ServiceUnavailableException,
-    message: string,
-    cause?: unknown,
-  ): HttpException {
-    const status = new Exception().getStatus();
-    const exception = new Exception(refusalBody(status, message, this.options.errorFormat), { cause });
-    exception.message = message;
-    return exception;
+    throw await this.refusals.ofFailed(error, context, adapter);
   }
 }
 
 function isField(context: ExecutionContext): boolean {
   return context.getType<string>() === 'graphql' && isFieldOfResult(context);
-}
-
-/** Where an error comes from: the stack without its message, which may hold line breaks of a caller's making. */
-function framesOf(error: unknown): string | undefined {
-  const { cause = error } = Object(error) as { readonly cause?: unknown };
-  const { stack } = Object(cause) as { readonly stack?: unknown };
-  return typeof stack === 'string' ? stack.match(/^\s+at .+$/gm)?.join('\n') : undefined;
 }

@@ -1,0 +1,119 @@
+import {
+  BadRequestException,
+  type ExecutionContext,
+  HttpException,
+  HttpStatus,
+  InternalServerErrorException,
+  Logger,
+  ServiceUnavailableException,
+} from '@nestjs/common';
+import type { ContextAdapter } from './contexts/context-adapter.js';
+import { isFreqLimitError, showError } from './core/errors.js';
+import { attempt, isPromise, type MaybePromise } from './core/maybe-promise.js';
+import type { Verdict } from './core/verdict.js';
+import type { AnswerHeaders } from './freq-limit.answer-headers.js';
+import { Denials } from './freq-limit.denials.js';
+import { markExceeded } from './freq-limit.exception.js';
+import type { ResolvedOptions } from './freq-limit.options.js';
+import { isProblem, PROBLEM_CONTENT_TYPE, refusalBody } from './http/error-body.js';
+import type { Header } from './http/headers.js';
+import { sendAsProblem } from './http/problem.js';
+import type { MissingKey, PlannedCheck } from './rules/resolve.js';
+
+const PROBLEM: readonly Header[] = [['Content-Type', PROBLEM_CONTENT_TYPE]];
+const TRY_AGAIN: readonly Header[] = [['Retry-After', '1']];
+
+/** Makes what the guard throws, as each visit's transport wants it. */
+export class Refusals {
+  private readonly logger = new Logger('FreqLimit');
+  private readonly denials: Denials;
+
+  constructor(
+    private readonly options: ResolvedOptions,
+    private readonly headers: AnswerHeaders,
+  ) {
+    this.denials = new Denials(options);
+  }
+
+  /** For a visit that a rule denies. */
+  async ofDenied(
+    verdict: Verdict,
+    checks: readonly PlannedCheck[],
+    context: ExecutionContext,
+    adapter: ContextAdapter,
+  ): Promise<Error> {
+    const exception = await this.denials.of(verdict, checks, context);
+    const error = await this.translated(exception, context, adapter);
+    return error === exception ? error : markExceeded(error, verdict);
+  }
+
+  /** For a visit that cannot be decided, by what keeps the guard from it. */
+  ofFailed(error: unknown, context: ExecutionContext, adapter: ContextAdapter): MaybePromise<Error> {
+    return this.translated(this.toException(error, context, adapter), context, adapter);
+  }
+
+  /** For a visit that lacks what a rule counts by, where the rule wants such visits refused. */
+  ofMissingKey({ missingKey: rule }: MissingKey): HttpException {
+    const wanted = rule.key.paths.map((path) => path.replace('.', ' ')).join(', ');
+    const message = `The request lacks what its limit counts by${wanted && `: ${wanted}`}`;
+    return this.refusal(BadRequestException, HttpStatus.BAD_REQUEST, message);
+  }
+
+  /** What the visit's transport wants for an exception of ours; what the application has made is left as it is. */
+  private translated(
+    exception: Error,
+    context: ExecutionContext,
+    adapter: ContextAdapter,
+  ): MaybePromise<Error> {
+    if (!(exception instanceof HttpException)) return exception;
+    const { toError } = adapter;
+    if (toError === undefined) return this.overHttp(exception, adapter.response?.(context));
+    const made = attempt(() => toError(exception, context));
+    if (!isPromise(made)) return made;
+    return made.then(undefined, (error: unknown) => {
+      const place = `contextAdapters.${context.getType<string>()}.toError`;
+      this.logger.error(`${place} failed, and what it was given is thrown: ${showError(error)}`);
+      return exception;
+    });
+  }
+
+  private overHttp(exception: HttpException, response: unknown): HttpException {
+    const body: unknown = exception.getResponse();
+    if (isProblem(body) && !sendAsProblem(response, body)) this.headers.set(PROBLEM, response);
+    return exception;
+  }
+
+  /** What is not a denial is one line in the log. */
+  private toException(error: unknown, context: ExecutionContext, adapter: ContextAdapter): HttpException {
+    if (error instanceof HttpException) return error;
+    if (isFreqLimitError(error) && error.code === 'FREQ_LIMIT_STORE_FAILED') {
+      // the store has told the log, and is tried again every second
+      if (this.options.headers !== 'none') this.headers.set(TRY_AGAIN, adapter.response?.(context));
+      const message = 'The request limit cannot be checked at the moment';
+      return this.refusal(ServiceUnavailableException, HttpStatus.SERVICE_UNAVAILABLE, message, error);
+    }
+    this.logger.error(isFreqLimitError(error) ? error.message : showError(error), framesOf(error));
+    return new InternalServerErrorException('Internal Server Error', { cause: error });
+  }
+
+  private refusal(
+    Exception: typeof BadRequestException | typeof ServiceUnavailableException,
+    status: HttpStatus,
+    message: string,
+    cause?: unknown,
+  ): HttpException {
+    const exception = new Exception(refusalBody(status, message, this.options.errorFormat), { cause });
+    // Nest reads it from the body's `message`, which problem details do not have
+    exception.message = message;
+    return exception;
+  }
+}
+
+/** Where an error comes from: the stack without its message, which may hold line breaks of a caller's making. */
+function framesOf(error: unknown): string | undefined {
+  const { cause = error } = Object(error) as { readonly cause?: unknown };
+  const { stack, message } = Object(cause) as { readonly stack?: unknown; readonly message?: unknown };
+  if (typeof stack !== 'string') return undefined;
+  const frames = typeof message === 'string' ? stack.replace(message, '') : stack;
+  return frames.match(/^\s+at .+$/gm)?.join('\n');
+}
