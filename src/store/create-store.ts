@@ -21,10 +21,10 @@ export interface StoreOptions {
 
 /** The store that the options ask for: Redis where they name one, else this process's memory. */
 export async function createStore(options: StoreOptions, log: StoreLog): Promise<Store> {
-  const { redis, timeoutMs, coalesce, maxCounters, fallbackShare } = options;
+  const { redis, namespace, timeoutMs, coalesce, maxCounters, fallbackShare } = options;
   if (redis === undefined) return new MemoryStore(maxCounters, log);
   const placement = isClustered(redis) ? placementOf(options) : undefined;
-  const inRedis = await RedisStore.create({ redis, timeoutMs, coalesce, placement }, log);
+  const inRedis = await RedisStore.create({ redis, namespace, timeoutMs, coalesce, placement }, log);
   const fallback = new MemoryStore(maxCounters, log, undefined, 'fallback');
   const guarded = new GuardedStore(inRedis, fallback, fallbackShare);
   if (placement === undefined) return options.denyCache ? new DenyCache(guarded) : guarded;

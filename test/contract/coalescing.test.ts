@@ -102,7 +102,13 @@ describe('requests in one call', () => {
 
   it('leave by one write, however many calls a turn needs', async () => {
     const store = await RedisStore.create(
-      { redis: redisUrl(), timeoutMs: 5_000, coalesce: true, placement: undefined },
+      {
+        redis: redisUrl(),
+        namespace: together.namespace,
+        timeoutMs: 5_000,
+        coalesce: true,
+        placement: undefined,
+      },
       quiet,
     );
     try {

@@ -132,7 +132,7 @@ describe('a Cluster client that is handed in', () => {
   const other = createRequire(new URL('../../compat/nest-11/package.json', import.meta.url))('ioredis') as {
     Cluster: typeof Cluster;
   };
-  const SAFE = { retryDelayOnFailover: 0, redisOptions: { socketTimeout: 500 } };
+  const SAFE = { retryDelayOnFailover: 0, redisOptions: { socketTimeout: 10_000 } };
 
   it.each([
     ['of this copy', Cluster, SAFE, 0],

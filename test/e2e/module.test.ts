@@ -245,7 +245,7 @@ describe('the module', () => {
       [/maxRetriesPerRequest: 0 .*count a visit twice|twice.*maxRetries/, /socketTimeout/],
     ],
     ['no retries', { maxRetriesPerRequest: 0 }, [/socketTimeout/]],
-    ['all that a limiter needs', { autoResendUnfulfilledCommands: false, socketTimeout: 500 }, []],
+    ['all that a limiter needs', { autoResendUnfulfilledCommands: false, socketTimeout: 10_000 }, []],
   ])('tells what is wrong with a client that is handed in with %s', async (_, options, complaints) => {
     const lines: string[] = [];
     jest

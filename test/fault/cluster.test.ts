@@ -149,7 +149,7 @@ describe('a sound cluster', () => {
         const client = new Cluster([...cluster.nodes], {
           keyPrefix,
           retryDelayOnFailover: 0,
-          redisOptions: { socketTimeout: 500 },
+          redisOptions: { socketTimeout: 10_000 },
         });
         clients.push(client);
         const shop = await open(client);

@@ -65,7 +65,7 @@ export async function redisSubject(coalesce = true): Promise<RedisSubject> {
   const namespace = uniqueNamespace();
   const client = plainClient();
   const store = await RedisStore.create(
-    { redis: redisUrl(), timeoutMs: 30_000, coalesce, placement: undefined },
+    { redis: redisUrl(), namespace, timeoutMs: 30_000, coalesce, placement: undefined },
     quiet,
   );
   const full = (key: string): string => `${namespace}:${key}`;
@@ -98,7 +98,10 @@ export async function clusterSubject(nodes: TestCluster['nodes'], buckets = 256)
   client.on('error', () => undefined);
   const placement = new Placement({ namespace, buckets, hashTag: undefined });
   const redis = { cluster: nodes };
-  const inRedis = await RedisStore.create({ redis, timeoutMs: 30_000, coalesce: true, placement }, quiet);
+  const inRedis = await RedisStore.create(
+    { redis, namespace, timeoutMs: 30_000, coalesce: true, placement },
+    quiet,
+  );
   const store = new PartedStore(inRedis, (check) => placement.tagOf(check));
   const named = (key: string): string => `${namespace}:${key}`;
   const group = `${namespace}:`;

@@ -5,13 +5,19 @@ interface ReadOptions {
   readonly maxRetriesPerRequest?: unknown;
   readonly retryDelayOnFailover?: unknown;
   readonly socketTimeout?: unknown;
+  readonly commandTimeout?: unknown;
   readonly redisOptions?: ReadOptions | undefined;
 }
 
+/** ioredis' timers run before its sockets are read: a process that is busy for so long fails calls that were answered. */
+const LEAST_MS = 5_000;
+/** Long for a process to be busy, short for a server to hang. */
+const PATIENT_MS = 10_000;
+
 /**
- * What is wrong with the options of a client that was handed in: a line for each that counts visits twice, or holds
- * on to a server that hangs. What it queues or waits for does not matter: it is asked only when it is ready, and no
- * visit waits longer than `timeoutMs`.
+ * What is wrong with the options of a client that was handed in: a line for each that counts requests twice, holds on
+ * to a server that hangs, or takes a busy process for one. What it queues does not matter: it is called only when it is
+ * ready, and no request waits longer than `timeoutMs`.
  */
 export function complaintsOf({ isCluster, options }: RedisClient): string[] {
   const given = (options ?? {}) as ReadOptions;
@@ -32,7 +38,18 @@ export function complaintsOf({ isCluster, options }: RedisClient): string[] {
     );
   }
   if (typeof own.socketTimeout !== 'number') {
-    complain('socketTimeout: 500', 'holds on to a server that hangs, even when another has taken its place');
+    complain(
+      `socketTimeout: ${PATIENT_MS}`,
+      'holds on to a server that hangs, even when another has taken its place',
+    );
+  }
+  for (const timer of ['socketTimeout', 'commandTimeout'] as const) {
+    const ms = own[timer];
+    if (typeof ms === 'number' && ms < LEAST_MS)
+      complain(
+        `${timer}: ${PATIENT_MS}`,
+        `takes a process that is busy for ${ms} ms for a server that hangs (${timer})`,
+      );
   }
   return complaints;
 }

@@ -18,7 +18,12 @@ export function toFailure(error: unknown): FreqLimitError {
 
 export function kindOf(error: unknown): Failure {
   if (isRefusal(error) || error instanceof NotReadyError) return 'sure';
-  return showError(error).includes('Connection is closed') ? 'at once' : 'late';
+  return isDisconnect(error) ? 'at once' : 'late';
+}
+
+/** The connection was lost, or there is none in this moment. */
+function isDisconnect(error: unknown): boolean {
+  return /Connection is closed|max retries per request/.test(showError(error));
 }
 
 /** The server itself has said no. */
@@ -34,4 +39,9 @@ export function isMoving(error: unknown): boolean {
 /** `maxmemory` is reached, and nothing may be evicted. */
 export function isFull(error: unknown): boolean {
   return /^\W?OOM\b|: -?OOM\b/.test(showError(error));
+}
+
+/** What stands under a key is not a counter. Any other refusal is the server's, whatever the key. */
+export function isAboutKey(error: unknown): boolean {
+  return /WRONGTYPE|not an integer|out of range|would overflow/.test(showError(error));
 }

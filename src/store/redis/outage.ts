@@ -9,8 +9,8 @@ export class Outage {
   /** The breakers that are open, and why, the longest open first. */
   private readonly open = new Map<Breaker, string>();
   private tidiedMs = -Infinity;
-  /** When the first of them opened, and why. */
-  private began: { readonly since: Date; readonly reason: string } | undefined;
+  /** Since when requests are decided without a server, and why. */
+  private began: { readonly since: Date; readonly sinceMs: number; readonly reason: string } | undefined;
 
   constructor(
     private readonly log: StoreLog,
@@ -40,7 +40,14 @@ export class Outage {
   health(): StoreHealth {
     if (this.open.size > 0) this.forgetStrangers();
     const { reason } = this;
-    return { store: 'redis', isUp: reason === undefined, reason, since: this.began?.since };
+    const since = reason === undefined ? undefined : this.began?.since;
+    return { store: 'redis', isUp: reason === undefined, reason, since };
+  }
+
+  /** The servers that are not asked. */
+  *openServers(): Iterable<string> {
+    if (this.open.size === 0) return;
+    for (const [server, breaker] of this.breakers) if (breaker.isOpen) yield server;
   }
 
   /** To be called now and then while something is open: looks through them once a second. */
@@ -68,22 +75,27 @@ export class Outage {
   private note(breaker: Breaker, reason: string | undefined): void {
     // a call that was on its way to a server which is forgotten since
     if (![...this.breakers.values()].includes(breaker)) return;
-    if (reason === undefined) this.noteReturn(breaker);
-    else this.noteLoss(breaker, reason);
+    if (reason === undefined) {
+      this.open.delete(breaker);
+      this.noteReturn();
+    } else {
+      this.open.set(breaker, reason);
+      this.noteLoss(reason);
+    }
   }
 
-  private noteLoss(breaker: Breaker, reason: string): void {
-    this.open.set(breaker, reason);
+  /** Some request was decided without a server: a line, the first time. */
+  noteLoss(reason: string): void {
     if (this.began !== undefined) return;
-    this.began = { since: new Date(), reason };
+    this.began = { since: new Date(), sinceMs: performance.now(), reason };
     this.log.error(`Redis is not asked any more, onStoreError decides until it answers again: ${reason}`);
   }
 
-  private noteReturn(breaker: Breaker): void {
-    this.open.delete(breaker);
-    if (this.open.size > 0 || this.began === undefined) return;
-    const { since, reason } = this.began;
-    const seconds = ((Date.now() - since.getTime()) / 1_000).toFixed(1);
+  /** A server answers: a line, when none is left that does not. */
+  noteReturn(): void {
+    if (this.began === undefined || this.open.size > 0) return;
+    const { sinceMs, reason } = this.began;
+    const seconds = ((performance.now() - sinceMs) / 1_000).toFixed(1);
     this.began = undefined;
     this.log.warn(`Redis answers again, after ${seconds} s: ${reason}`);
   }

@@ -9,14 +9,14 @@ export interface RedisClient {
   readonly status: string;
   readonly isCluster: boolean;
   /** The socket; none before the first connection. */
-  readonly stream?: { cork(): void; uncork(): void } | undefined;
+  readonly stream?: { cork(): void; uncork(): void; readonly writable?: boolean } | undefined;
   evalsha(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>;
   eval(script: string, numkeys: number, ...args: string[]): Promise<unknown>;
   del(...keys: string[]): Promise<unknown>;
   connect?(): Promise<unknown>;
-  on?(event: 'ready', listener: () => void): unknown;
+  on?(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
   once?(event: 'ready', listener: () => void): unknown;
-  off?(event: 'ready', listener: () => void): unknown;
+  off?(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
   readonly options?: object | undefined;
   /** Of a Cluster: the servers of each slot, its primary first. */
   readonly slots?: readonly (readonly string[] | undefined)[] | undefined;

@@ -50,11 +50,8 @@ export class Batch {
   private wantsEnds = false;
   /** Whether it changes any counter. */
   isCharging = false;
-
-  constructor(
-    /** When the first of its requests was asked, by the process's own clock. */
-    readonly sinceMs: number = performance.now(),
-  ) {}
+  /** How many counters its call has opened, known when it is answered. */
+  opened = 0;
 
   get requests(): readonly Request[] {
     return this.members.map(({ request }) => request);
@@ -158,6 +155,7 @@ export class Batch {
     if (values.length !== 2 * this.slots.size) throw notOurs();
     for (const slot of this.slots.values()) {
       slot.used = integer(values[2 * slot.place - 2]) - slot.cost;
+      if (slot.used === 0) this.opened++;
       slot.left = integer(values[2 * slot.place - 1]);
     }
     for (const { request, placed } of this.members) {
@@ -186,6 +184,7 @@ export class Batch {
       const results = checks.map((check, i) =>
         readOne(check, charging, values[from + 2 * i], values[from + 2 * i + 1]),
       );
+      for (const { used, cost } of results) if (used > 0 && used <= cost) this.opened++;
       resolve(request, placed, results, ends);
     }
   }

@@ -3,19 +3,32 @@ import { once } from 'node:events';
 import { FreqLimitError, showError } from '../../core/errors.js';
 import { advised } from './advice.js';
 import { complaintsOf } from './client-options.js';
+import { type ClusterClient, ClusterNodes, serverOf } from './cluster-nodes.js';
+import { Deadline } from './deadline.js';
 import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-client.js';
+import { isWritable, type LinkListener, ReturningLink } from './returning-link.js';
+import { SilenceWatch } from './silence-watch.js';
 import type { StoreLog } from '../store.js';
 
-/** A client, and what is ours to do with it. */
+/** A client, how its connections are, and what is ours to do with them. A server is named as in `client.slots`. */
 export interface Connection {
   readonly client: RedisClient;
   /** Connects and waits until the server is ready, a second at most; what fails goes on in the background. */
   open(): Promise<void>;
   close(): Promise<void>;
+  /** Whether what is sent to this server now leaves at once. */
+  isReady(server: string): boolean;
+  /** Whether the connection to this server was lost a moment ago, and its first reconnect is under way. */
+  isReturning(server: string): boolean;
+  /** Waits until it is worth looking at both again. */
+  changed(): Promise<void>;
+  /** Closes the connection to this server if nothing is heard on it for a while. */
+  watch(server: string): void;
 }
 
 /** Who hears of a connection that is lost and found. */
 export interface ConnectionListener {
+  /** The connection was lost, and the first reconnect has failed. */
   onLost(reason: string): void;
   onReady(): void;
 }
@@ -35,18 +48,18 @@ export async function connectionFor(
     return new BorrowedConnection(redis, listener);
   }
   const ioredis = await loadIoredis();
-  return new OwnConnection(connect(ioredis, redis, timeoutMs), listener);
+  return new OwnConnection(connect(ioredis, redis), timeoutMs, listener);
 }
 
-function connect({ Redis, Cluster }: Ioredis, redis: Exclude<RedisOption, RedisClient>, timeoutMs: number) {
-  if (typeof redis === 'string') return new Redis(redis, { ...limiterOptions(timeoutMs), lazyConnect: true });
+function connect({ Redis, Cluster }: Ioredis, redis: Exclude<RedisOption, RedisClient>) {
+  if (typeof redis === 'string') return new Redis(redis, { ...limiterOptions(), lazyConnect: true });
   if (!isClusterOption(redis))
-    return new Redis({ ...limiterOptions(timeoutMs), ...said(redis), lazyConnect: true });
+    return new Redis({ ...limiterOptions(), ...said(redis), lazyConnect: true });
   const { cluster, options = {} } = redis;
   return new Cluster(cluster, {
     ...clusterOptions(),
     ...said(options),
-    redisOptions: { ...limiterOptions(timeoutMs), ...said(options.redisOptions ?? {}) },
+    redisOptions: { ...limiterOptions(), ...said(options.redisOptions ?? {}) },
     lazyConnect: true,
   });
 }
@@ -77,7 +90,7 @@ async function loadIoredis(): Promise<Ioredis> {
 }
 
 /** What a limiter's connection needs, each against one way to hang or to count twice. */
-function limiterOptions(timeoutMs: number): object {
+function limiterOptions(): object {
   return {
     // an unanswered EVALSHA may have counted: never send it again after a reconnect
     autoResendUnfulfilledCommands: false,
@@ -85,10 +98,7 @@ function limiterOptions(timeoutMs: number): object {
     maxRetriesPerRequest: 0,
     // a visit is answered now or not at all: none waits in memory for a server that is away
     enableOfflineQueue: false,
-    // for what the client itself asks when it connects; a visit has its own deadline
-    commandTimeout: Math.max(1_000, 2 * timeoutMs),
-    // a server that hangs: let go of the socket, so that Sentinel or the Cluster is asked who is the primary now
-    socketTimeout: Math.max(500, 2 * timeoutMs),
+    // of sentinels; the connection itself is watched by SilenceWatch, and so is all that it asks and is asked
     connectTimeout: 1_000,
     // a sentinel that hangs: ask the next one
     sentinelCommandTimeout: 1_000,
@@ -123,50 +133,101 @@ function clusterOptions(): object {
   };
 }
 
+/** Requests wait for the first reconnect, so it comes at once; then not all processes in the same moment. */
 function backOff(times: number): number {
-  return Math.min(50 * times, 1_000) + Math.random() * 50;
+  return times === 1 ? Math.random() * 10 : Math.min(50 * times, 1_000) + Math.random() * 50;
 }
 
-class OwnConnection implements Connection {
-  readonly client: RedisClient;
+/** What connections of our own and clients handed in have in common. */
+abstract class FollowedConnection {
+  private readonly nodes: ClusterNodes | undefined;
+  private readonly link: ReturningLink;
+  private wakeUp!: () => void;
+  private change!: Promise<void>;
+
+  constructor(
+    readonly client: RedisClient,
+    listener: LinkListener,
+  ) {
+    this.renew();
+    const notify = (): void => {
+      this.notify();
+    };
+    this.nodes = client.isCluster ? new ClusterNodes(client as unknown as ClusterClient, notify) : undefined;
+    this.link = new ReturningLink(client, listener, notify);
+  }
+
+  isReady(server: string): boolean {
+    return this.link.isReady && (this.nodes?.isReady(server) ?? true);
+  }
+
+  isReturning(server: string): boolean {
+    if (!this.link.isReady) return this.link.isReturning;
+    return this.nodes?.isReturning(server) ?? false;
+  }
+
+  changed(): Promise<void> {
+    return this.change;
+  }
+
+  protected detach(): void {
+    this.link.detach();
+    this.nodes?.detach();
+    this.notify();
+  }
+
+  private notify(): void {
+    const { wakeUp } = this;
+    this.renew();
+    wakeUp();
+  }
+
+  private renew(): void {
+    this.change = new Promise((resolve) => (this.wakeUp = resolve));
+  }
+}
+
+class OwnConnection extends FollowedConnection implements Connection {
+  private readonly watches = new Map<string, SilenceWatch>();
   private closing: Promise<void> | undefined;
   private lastError: unknown;
 
   constructor(
     private readonly redis: Redis | Cluster,
+    private readonly timeoutMs: number,
     private readonly listener: ConnectionListener,
   ) {
-    this.client = redis;
-    // a node's connection is made at its first command, and meanwhile refuses the next ones
+    super(redis, {
+      onReady: () => {
+        this.lastError = undefined;
+        listener.onReady();
+      },
+      onLost: () => {
+        this.lose();
+      },
+    });
+    if (!redis.isCluster) this.watches.set('', new SilenceWatch(redis as Redis, timeoutMs));
     redis.on('+node', (node: Redis) => {
-      node.on('close', () => {
-        stopSocketTimer(node);
-      });
-      void connectNode(node);
+      this.addNode(node);
     });
     redis.on('error', (error: Error) => {
       this.lastError = error;
-      if (redis.status !== 'ready') this.lose();
-    });
-    redis.on('close', () => {
-      stopSocketTimer(redis);
-      this.lose();
-    });
-    redis.on('ready', () => {
-      this.lastError = undefined;
-      listener.onReady();
     });
   }
 
   async open(): Promise<void> {
     if (this.redis.status !== 'wait') return;
     await within(LONGEST_START_MS, this.connect());
-    if (!isReady(this.redis)) this.lose();
+    if (!isWritable(this.client)) this.lose();
   }
 
   close(): Promise<void> {
     this.closing ??= this.end();
     return this.closing;
+  }
+
+  watch(server: string): void {
+    this.watches.get(server)?.start();
   }
 
   private async connect(): Promise<void> {
@@ -178,6 +239,17 @@ class OwnConnection implements Connection {
       this.lastError = error;
       this.lose();
     }
+  }
+
+  /** ioredis connects a node at its first command, and meanwhile denies the next ones; so it is connected now. */
+  private addNode(node: Redis): void {
+    const server = serverOf(node);
+    const watch = new SilenceWatch(node, this.timeoutMs);
+    this.watches.set(server, watch);
+    node.on('end', () => {
+      if (this.watches.get(server) === watch) this.watches.delete(server);
+    });
+    void connectNode(node);
   }
 
   private lose(): void {
@@ -194,6 +266,7 @@ class OwnConnection implements Connection {
     this.redis.disconnect();
     // a connection that is lost has ended already, and says so no more
     if (status === 'ready' || status === 'connect') await within(LONGEST_QUIT_MS, ended);
+    this.detach();
   }
 }
 
@@ -202,41 +275,25 @@ function cause(error: unknown): unknown {
   return (Object(error) as { readonly lastNodeError?: unknown }).lastNodeError ?? error;
 }
 
-/**
- * ioredis keeps the timer of `socketTimeout` when it loses a connection: one of version 5 ends the next connection,
- * which is sound, and meanwhile none watches over it.
- */
-function stopSocketTimer(client: object): void {
-  const timed = client as { socketTimeoutTimer?: NodeJS.Timeout | undefined };
-  clearTimeout(timed.socketTimeoutTimer);
-  timed.socketTimeoutTimer = undefined;
-}
-
 async function connectNode(node: Redis): Promise<void> {
   if (node.status === 'wait') await node.connect().catch(ignore);
 }
 
 async function nodeReady(node: Redis): Promise<void> {
   await connectNode(node);
-  if (!isReady(node)) await Promise.race([once(node, 'ready'), once(node, 'end')]).catch(ignore);
+  if (node.status !== 'ready') await Promise.race([once(node, 'ready'), once(node, 'end')]).catch(ignore);
 }
 
 /** A client that others use too: it is asked when it is ready, and listened to. */
-class BorrowedConnection implements Connection {
-  private readonly onReady = (): void => {
-    this.listener.onReady();
-  };
-
-  constructor(
-    readonly client: RedisClient,
-    private readonly listener: ConnectionListener,
-  ) {
-    client.on?.('ready', this.onReady);
+class BorrowedConnection extends FollowedConnection implements Connection {
+  constructor(client: RedisClient, listener: ConnectionListener) {
+    // its owner may close it at any time: that is worth a line only when a request finds it closed
+    super(client, { onReady: () => { listener.onReady(); }, onLost: ignore });
   }
 
   async open(): Promise<void> {
     const { client } = this;
-    if (isReady(client)) return;
+    if (client.status === 'ready') return;
     const ready = new Promise<void>((resolve) => client.once?.('ready', resolve));
     // one that waits for its first command is connected now, as by that command
     if (client.status === 'wait') client.connect?.().catch(ignore);
@@ -244,14 +301,13 @@ class BorrowedConnection implements Connection {
   }
 
   close(): Promise<void> {
-    this.client.off?.('ready', this.onReady);
+    this.detach();
     return Promise.resolve();
   }
-}
 
-/** Whether what is sent now goes to a server at once. */
-export function isReady(client: { readonly status: string }): boolean {
-  return client.status === 'ready';
+  watch(): void {
+    // others may wait on it for as long as they like, so it is theirs to close
+  }
 }
 
 function ignore(): void {
@@ -260,10 +316,5 @@ function ignore(): void {
 
 /** Waits for a promise that never rejects, but no longer than this. */
 async function within(ms: number, promise: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([promise, late]);
-  clearTimeout(timer);
+  await new Deadline(ms).wait(promise).catch(ignore);
 }

@@ -5,14 +5,16 @@ import { consumeInParts, type PartStore, partsOf } from '../parts.js';
 import type { Store, StoreHealth, StoreLog } from '../store.js';
 import type { Breaker } from './breaker.js';
 import { Coalescer } from './coalescer.js';
-import { withDeadline } from './deadline.js';
-import { isFull, isMoving, isRefusal, kindOf, NotReadyError, toFailure } from './failures.js';
+import { type Call, Caller } from './caller.js';
+import { Deadline } from './deadline.js';
+import { isAboutKey, isFull, isMoving, isRefusal, kindOf, toFailure } from './failures.js';
+import { FullServers } from './full-servers.js';
 import { consumeLua, refundLua } from './lua.generated.js';
 import { Outage } from './outage.js';
 import type { Placement } from './placement.js';
 import type { RedisClient, RedisOption } from './redis-client.js';
 import { Batch, encodeRefunds, readRefunds, type Refund, type Request } from './redis-codec.js';
-import { type Connection, connectionFor, isReady } from './redis-connection.js';
+import { type Connection, connectionFor } from './redis-connection.js';
 import { Script } from './script.js';
 
 const CONSUME = new Script(consumeLua);
@@ -33,6 +35,8 @@ const SLOTS = 16_384;
 export interface RedisStoreOptions {
   readonly redis: RedisOption;
   readonly timeoutMs: number;
+  /** Head of all counters' keys. */
+  readonly namespace: string;
   /** Whether the checks of several requests may share a call. */
   readonly coalesce: boolean;
   /** Where counters lie in a Cluster; none elsewhere. */
@@ -43,8 +47,8 @@ export interface RedisStoreOptions {
 interface Charge {
   /** The server's clock at the end of the window that was charged. */
   readonly endsAtMs: number;
-  /** When it was asked, by the process's own clock. */
-  readonly sinceMs: number;
+  /** The end of the time that the request itself has. */
+  readonly deadline: Deadline;
 }
 
 /**
@@ -60,7 +64,9 @@ export class RedisStore implements Store {
   /** Hash tags whose slot is on its way from one server to another, and until when that is believed. */
   private readonly movingUntilMs = new Map<string, number>();
   private readonly silentUntilMs = new Map<string, number>();
+  private readonly full = new FullServers();
   private connection!: Connection;
+  private caller!: Caller;
   private opening: Promise<void> | undefined;
   /** The server's last word was a refusal: that a connection to it is made says nothing of that. */
   private isRefused = false;
@@ -86,8 +92,10 @@ export class RedisStore implements Store {
         store.outage.hope();
         // in a Cluster the servers speak for themselves
         if (!store.isRefused || store.client.isCluster) store.outage.breakerOf(THE_SERVER).succeed();
+        store.outage.noteReturn();
       },
     });
+    store.caller = new Caller(store.connection);
     return store;
   }
 
@@ -108,22 +116,29 @@ export class RedisStore implements Store {
   }
 
   async reset(checks: readonly Check[]): Promise<void> {
-    const keys = this.placed(checks).map(({ key }) => key);
-    if (keys.length === 0) return;
+    const [first, ...others] = this.placed(checks).map(({ key }) => key);
+    if (first === undefined) return;
+    const keys: [string, ...string[]] = [first, ...others];
+    const deadline = new Deadline(this.options.timeoutMs);
     try {
-      await this.open();
-      if (!isReady(this.client)) throw new NotReadyError(this.client.status);
+      await deadline.wait(this.open());
       const calls = this.client.isCluster
-        ? keys.map((key) => this.client.del(key))
-        : [this.client.del(...keys)];
-      await withDeadline(Promise.all(calls), this.options.timeoutMs);
+        ? keys.map((key) => this.forget([key], deadline))
+        : [this.forget(keys, deadline)];
+      await Promise.all(calls);
     } catch (error) {
       throw toFailure(error);
     }
   }
 
+  private async forget(keys: [string, ...string[]], deadline: Deadline): Promise<void> {
+    await this.caller.hold({ server: this.serverOf(keys[0]), requests: 1, deadline });
+    await deadline.wait(this.client.del(...keys));
+  }
+
   health(): StoreHealth {
-    return this.outage.health();
+    for (const server of this.outage.openServers()) this.probe(server);
+    return this.full.seenIn(this.outage.health());
   }
 
   async open(): Promise<void> {
@@ -152,21 +167,28 @@ export class RedisStore implements Store {
     const placed = this.placed(checks);
     const [first] = placed;
     if (first === undefined) return Promise.resolve([]);
-    if (!this.breakerOf(first.key).admits()) return Promise.reject(this.refusal());
+    const server = this.serverOf(first.key);
+    const breaker = this.outage.breakerOf(server);
+    // that a look succeeds tells nothing of whether the server takes a charge, so a charge is tried for it
+    const isCharge = charging && placed.some(({ cost }) => cost > 0);
+    if (breaker.isOpen && !isCharge) this.probe(server);
+    if (isCharge ? !breaker.admits() : breaker.isOpen) return Promise.reject(this.refusal());
     const onEnds = refundable ? this.chargesOf(placed) : undefined;
     // what has one hash tag may travel together
     return this.coalescer.ask(tagIn(first.key), { checks: placed, charging, onEnds });
   }
 
   /** Notes which windows were charged, so that it can be given back. Of a denied request only what counts in any case. */
-  private chargesOf(checks: readonly Check[]): NonNullable<Request['onEnds']> {
-    const sinceMs = performance.now();
+  private chargesOf(
+    checks: readonly Check[],
+    deadline = new Deadline(this.options.timeoutMs),
+  ): NonNullable<Request['onEnds']> {
     return (endsAtMs, results) => {
       const passes = results.every(({ allowed }) => allowed);
       results.forEach((result, i) => {
         const { cost = 0, countDenied = false } = checks[i] ?? {};
         if (cost > 0 && (passes || countDenied))
-          this.charges.set(result, { endsAtMs: endsAtMs[i] ?? 0, sinceMs });
+          this.charges.set(result, { endsAtMs: endsAtMs[i] ?? 0, deadline });
       });
     };
   }
@@ -179,69 +201,102 @@ export class RedisStore implements Store {
     stream?.uncork();
   }
 
-  private async send(batch: Batch): Promise<void> {
+  private async send(batch: Batch, deadline = new Deadline(this.options.timeoutMs)): Promise<void> {
     if (batch.isDivisible && this.isMoving(batch)) {
-      this.divide(batch);
+      this.divide(batch, deadline);
       return;
     }
-    const breaker = this.breakerOf(batch.someKey);
+    const server = this.serverOf(batch.someKey);
+    const breaker = this.outage.breakerOf(server);
     try {
-      if (!this.isOpen) await withDeadline(this.open(), this.leftMs(batch));
-      batch.answer(await this.call(batch), (error) => this.told(error));
+      if (!this.isOpen) await deadline.wait(this.open());
+      this.answer(batch, await this.call(batch, server, deadline), breaker);
+      this.full.letIn(server, batch.opened);
       this.outage.tidy();
-      // a look tells nothing of whether the server takes a charge
-      if (!batch.isCharging) return;
-      this.isRefused = false;
-      breaker.succeed();
     } catch (error) {
       if (isMoving(error) && batch.isDivisible) {
         if (this.movingUntilMs.size >= MOST_MOVING) this.movingUntilMs.clear();
         this.movingUntilMs.set(tagIn(batch.someKey), performance.now() + MOVING_MS);
-        this.divide(batch);
+        this.divide(batch, deadline);
         return;
       }
-      const failure = toFailure(error);
-      this.isRefused ||= isRefusal(error);
-      breaker.fail(failure.message, kindOf(error));
-      batch.fail(failure);
+      batch.fail(this.noteFailure(error, breaker));
     }
   }
 
-  /** Asks; where the server is full, once more in the way that is let in. */
-  private async call(batch: Batch): Promise<unknown> {
-    const { keys, args } = batch.encode();
+  private answer(batch: Batch, reply: unknown, breaker: Breaker): void {
+    let refusal: Error | undefined;
+    batch.answer(reply, (error) => {
+      if (isAboutKey(error)) return this.told(error);
+      refusal = error;
+      return toFailure(error);
+    });
+    if (refusal !== undefined) {
+      this.isRefused = true;
+      breaker.fail(toFailure(refusal).message, 'sure');
+      return;
+    }
+    // a look that was on its way when a charge was refused tells nothing of charges
+    if (breaker.isOpen && !batch.isCharging) return;
+    if (batch.isCharging) this.isRefused = false;
+    breaker.succeed();
+    this.outage.noteReturn();
+  }
+
+  private noteFailure(error: unknown, breaker: Breaker): FreqLimitError {
+    const failure = toFailure(error);
+    const kind = kindOf(error);
+    this.isRefused ||= isRefusal(error);
+    if (kind === 'at once') this.outage.noteLoss(failure.message);
+    breaker.fail(failure.message, kind);
+    return failure;
+  }
+
+  /** Charges a counter of its own on a server that is not asked, once its rest is over, to find out whether it is back. */
+  private probe(server: string): void {
+    if (!this.outage.breakerOf(server).admits()) return;
+    const key = this.probeKeyOn(server);
+    if (key === undefined) return;
+    const batch = new Batch();
+    batch.add({ checks: [probeCheck(key)], charging: true, onEnds: undefined, resolve: ignore, reject: ignore });
+    void this.send(batch);
+  }
+
+  /** A key that lies on a server; `undefined` where it has no slot any more. */
+  private probeKeyOn(server: string): string | undefined {
+    const { namespace } = this.options;
+    if (this.client.isCluster && server === THE_SERVER) return undefined;
+    for (let tag = 0; tag < SLOTS; tag++) {
+      const key = `${namespace}:{${tag}}:probe`;
+      if (this.serverOf(key) === server) return key;
+    }
+    return undefined;
+  }
+
+  /** Asks; where the server is full, once more in the way that is let in, for so many new counters. */
+  private async call(batch: Batch, server: string, deadline: Deadline): Promise<unknown> {
+    const call = { ...batch.encode(), server, requests: batch.requests.length, deadline };
     try {
-      return await this.run(CONSUME, keys, args, this.leftMs(batch));
+      const reply = await this.caller.call({ script: CONSUME, ...call });
+      if (batch.isCharging) this.full.hasRoom(server);
+      return reply;
     } catch (error) {
       // refused at the first write, so nothing is counted
-      if (!isFull(error)) throw error;
-      return this.run(CONSUME_WHEN_FULL, keys, args, this.leftMs(batch)).then(
-        (reply) => {
-          this.tell(toFailure(error).message);
-          return reply;
-        },
-        (second: unknown) => {
-          // a server that is older than the flag does not know what it reads
-          throw showError(second).includes('compiling') ? error : second;
-        },
-      );
+      if (!isFull(error) || !this.full.admits(server)) throw error;
+      return this.callFull(call, error);
     }
   }
 
-  private async run(
-    script: Script,
-    keys: readonly string[],
-    args: readonly string[],
-    leftMs: number,
-  ): Promise<unknown> {
-    const { client } = this;
-    // what a client would keep for later is not asked: it could be counted long after the visit was answered
-    if (!isReady(client)) throw new NotReadyError(client.status);
-    return withDeadline(script.run(client, keys, args), leftMs);
-  }
-
-  private leftMs({ sinceMs }: { readonly sinceMs: number }): number {
-    return Math.max(1, this.options.timeoutMs - (performance.now() - sinceMs));
+  private async callFull(call: Omit<Call, 'script'>, error: unknown): Promise<unknown> {
+    try {
+      const reply = await this.caller.call({ script: CONSUME_WHEN_FULL, ...call });
+      this.full.isFull(call.server);
+      this.tell(toFailure(error).message);
+      return reply;
+    } catch (second) {
+      // a server that is older than the flag does not know what it reads
+      throw showError(second).includes('compiling') ? error : second;
+    }
   }
 
   /** Whether a call of several keys has just failed for its slot's moving. To find that out anew takes its time. */
@@ -251,19 +306,19 @@ export class RedisStore implements Store {
   }
 
   /** While a slot moves, only calls of one key find their way. TRYAGAIN has run nothing. */
-  private divide({ requests, sinceMs }: Batch): void {
-    for (const request of requests) void this.sendInParts(request, sinceMs);
+  private divide({ requests }: Batch, deadline: Deadline): void {
+    for (const request of requests) void this.sendInParts(request, deadline);
   }
 
-  private async sendInParts(request: Request, sinceMs: number): Promise<void> {
+  private async sendInParts(request: Request, deadline: Deadline): Promise<void> {
     const { checks, charging } = request;
     const store: PartStore = {
       consume: (part) =>
         new Promise((resolve, reject) => {
-          const onEnds = charging ? this.chargesOf(part) : undefined;
-          const batch = new Batch(sinceMs);
+          const onEnds = charging ? this.chargesOf(part, deadline) : undefined;
+          const batch = new Batch();
           batch.add({ checks: part, charging, onEnds, resolve, reject });
-          void this.send(batch);
+          void this.send(batch, deadline);
         }),
       refund: (part, results) => this.giveBack(part, results, true),
     };
@@ -289,17 +344,18 @@ export class RedisStore implements Store {
     isInTime: boolean,
   ): Promise<CheckResult[]> {
     const refunds: Refund[] = [];
-    let sinceMs = performance.now();
+    let deadline: Deadline | undefined;
     results.forEach((result, i) => {
       const [check, charge] = [checks[i], this.charges.get(result)];
       if (check === undefined || charge === undefined) return;
       this.charges.delete(result);
       refunds.push({ check, result, endsAtMs: charge.endsAtMs });
-      if (isInTime) sinceMs = Math.min(sinceMs, charge.sinceMs);
+      if (isInTime) deadline ??= charge.deadline;
     });
     const given = new Map<CheckResult, CheckResult>();
     try {
-      const after = await withDeadline(this.callRefund(refunds), this.leftMs({ sinceMs }));
+      deadline ??= new Deadline(this.options.timeoutMs);
+      const after = await deadline.wait(this.callRefund(refunds));
       refunds.forEach(({ result }, i) => given.set(result, after[i] ?? result));
     } catch (error) {
       this.told(error);
@@ -310,19 +366,17 @@ export class RedisStore implements Store {
   private async callRefund(refunds: readonly Refund[]): Promise<CheckResult[]> {
     const [first] = refunds;
     if (first === undefined) return [];
-    if (this.breakerOf(first.check.key).isOpen) throw this.refusal();
-    const { keys, args } = encodeRefunds(refunds);
+    const server = this.serverOf(first.check.key);
+    if (this.outage.breakerOf(server).isOpen) throw this.refusal();
+    const deadline = new Deadline(this.options.timeoutMs);
+    const call = { ...encodeRefunds(refunds), script: REFUND, server, requests: 1, deadline };
     try {
-      return readRefunds(refunds, await this.run(REFUND, keys, args, this.options.timeoutMs));
+      return readRefunds(refunds, await this.caller.call(call));
     } catch (error) {
       if (!isMoving(error) || refunds.length === 1) throw error;
       const single = await Promise.all(refunds.map((refund) => this.callRefund([refund])));
       return single.flat();
     }
-  }
-
-  private breakerOf(key: string): Breaker {
-    return this.outage.breakerOf(this.serverOf(key));
   }
 
   /** The primary that a key lies on, as far as the client knows. */
@@ -364,4 +418,13 @@ export class RedisStore implements Store {
 /** A key up to its hash tag, of which nothing is a caller's; `''` where it has none. */
 function tagIn(key: string): string {
   return key.slice(0, key.indexOf('}') + 1);
+}
+
+function probeCheck(key: string): Check {
+  const limits = { windowMs: 1_000, limit: Infinity, cost: 1, countDenied: false } as const;
+  return { key, group: key, name: 'probe', ...limits, onStoreError: 'allow' };
+}
+
+function ignore(): void {
+  // what a probe finds out, its breaker hears
 }

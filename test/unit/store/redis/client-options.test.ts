@@ -3,7 +3,7 @@ import { complaintsOf } from '../../../../src/store/redis/client-options.js';
 
 const DISCARD = 'give it maxRetriesPerRequest: 0 and autoResendUnfulfilledCommands: false';
 const FAILOVER = 'give it retryDelayOnFailover: 0';
-const HANGING = 'give it socketTimeout: 500';
+const HANGING = 'give it socketTimeout: 10000';
 
 /** What is said of a client of ioredis with these options, which connects nowhere. */
 function ofRedis(options: object): string[] {
@@ -27,7 +27,7 @@ function expectComplaints(complaints: readonly string[], advice: readonly string
   }
 }
 
-const SAFE = { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, socketTimeout: 500 };
+const SAFE = { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, socketTimeout: 10_000 };
 
 describe('what is said of a client of one server', () => {
   it.each<[string, object, string[]]>([
@@ -45,6 +45,13 @@ describe('what is said of a client of one server', () => {
       { ...SAFE, maxRetriesPerRequest: 1, autoResendUnfulfilledCommands: true },
       [DISCARD],
     ],
+    ['that fails after a short time', { ...SAFE, socketTimeout: 4_999 }, ['give it socketTimeout: 10000']],
+    [
+      'that fails a call after a short time',
+      { ...SAFE, commandTimeout: 500 },
+      ['give it commandTimeout: 10000'],
+    ],
+    ['that is patient', { ...SAFE, socketTimeout: 5_000, commandTimeout: 5_000, connectTimeout: 1 }, []],
     ['without a socketTimeout', { maxRetriesPerRequest: 0 }, [HANGING]],
     ['that queues for later', { ...SAFE, enableOfflineQueue: true }, []],
   ])('%s', (_, options, advice) => {
@@ -61,17 +68,17 @@ describe('what is said of a client of one server', () => {
 describe('what is said of a Cluster', () => {
   it.each<[string, object, string[]]>([
     ['with the defaults of ioredis', {}, [FAILOVER, HANGING]],
-    ['with safe options', { retryDelayOnFailover: 0, redisOptions: { socketTimeout: 500 } }, []],
-    ['that asks again', { redisOptions: { socketTimeout: 500 } }, [FAILOVER]],
+    ['with safe options', { retryDelayOnFailover: 0, redisOptions: { socketTimeout: 10_000 } }, []],
+    ['that asks again', { redisOptions: { socketTimeout: 10_000 } }, [FAILOVER]],
     ['that holds on to a server', { retryDelayOnFailover: 0 }, [HANGING]],
     [
       'of which each node would send again, were it to reconnect',
-      { retryDelayOnFailover: 0, redisOptions: { socketTimeout: 500, maxRetriesPerRequest: 20 } },
+      { retryDelayOnFailover: 0, redisOptions: { socketTimeout: 10_000, maxRetriesPerRequest: 20 } },
       [],
     ],
     [
       'with the options of one server in the wrong place',
-      { retryDelayOnFailover: 0, socketTimeout: 500 },
+      { retryDelayOnFailover: 0, socketTimeout: 10_000 },
       [HANGING],
     ],
   ])('%s', (_, options, advice) => {

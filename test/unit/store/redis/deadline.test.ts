@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withDeadline } from '../../../../src/store/redis/deadline.js';
+import { Deadline } from '../../../../src/store/redis/deadline.js';
 
 const { jest } = import.meta;
+const withDeadline = <T>(answer: Promise<T>, ms: number): Promise<T> => new Deadline(ms).wait(answer);
 const never = (): Promise<never> => new Promise(() => undefined);
 
-describe('withDeadline', () => {
+describe('a deadline', () => {
   it('answers what was answered', async () => {
     await expect(withDeadline(Promise.resolve(5), 1_000)).resolves.toBe(5);
     await expect(withDeadline(sleep(5, 'late, but not too late'), 10_000)).resolves.toBe(

@@ -274,11 +274,6 @@ describe('what a batch says of itself', () => {
     expect(new Batch().someKey).toBe('');
   });
 
-  it('knows since when its first request waits', () => {
-    expect(new Batch(123).sinceMs).toBe(123);
-    expect(new Batch().sinceMs).toBeLessThanOrEqual(performance.now());
-  });
-
   it('fails all of its requests alike', () => {
     const { batch, answers } = batchOf([a], [b]);
     const error = new Error('down');

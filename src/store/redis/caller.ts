@@ -1,0 +1,59 @@
+import { type Deadline, TimeoutError } from './deadline.js';
+import { NotReadyError } from './failures.js';
+import type { Connection } from './redis-connection.js';
+import type { Script } from './script.js';
+
+/** Most requests that wait at once for a connection that is coming back. Their checks are kept in memory meanwhile. */
+const MAX_HELD_REQUESTS = 5_000;
+
+/** One call of a script. */
+export interface Call {
+  readonly script: Script;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+  /** The server that its keys lie on. */
+  readonly server: string;
+  /** How many requests wait for it. */
+  readonly requests: number;
+  readonly deadline: Deadline;
+}
+
+/**
+ * Calls scripts. A call is written at once, or waits until a connection that was lost a moment ago is back: nothing of it
+ * was sent, so nothing can count twice. Nothing is left to the client's own queue, which could send it long after the
+ * request was answered.
+ */
+export class Caller {
+  private held = 0;
+
+  constructor(private readonly connection: Connection) {}
+
+  async call(call: Call): Promise<unknown> {
+    const { connection } = this;
+    const { script, keys, args, server, deadline } = call;
+    if (!connection.isReady(server)) await this.hold(call);
+    try {
+      return await deadline.wait(script.run(connection.client, keys, args));
+    } catch (error) {
+      if (error instanceof TimeoutError) connection.watch(server);
+      throw error;
+    }
+  }
+
+  /** Waits for the first reconnect, as long as the call may take. */
+  async hold({ server, requests, deadline }: Pick<Call, 'server' | 'requests' | 'deadline'>): Promise<void> {
+    const { connection } = this;
+    while (!connection.isReady(server)) {
+      if (!connection.isReturning(server) || this.held + requests > MAX_HELD_REQUESTS)
+        throw new NotReadyError(connection.client.status);
+      this.held += requests;
+      try {
+        await deadline.wait(connection.changed());
+      } catch {
+        throw new NotReadyError(connection.client.status);
+      } finally {
+        this.held -= requests;
+      }
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import { isWritable, type LinkedClient } from './returning-link.js';
+
+/** One connection of a Cluster client. */
+export interface ClusterNode extends LinkedClient {
+  readonly options: { readonly host?: string | undefined; readonly port?: number | undefined };
+  connect(): Promise<unknown>;
+  on(event: 'ready' | 'end', listener: () => void): unknown;
+}
+
+/** What is used of ioredis' `Cluster`. */
+export interface ClusterClient {
+  readonly status: string;
+  nodes?(): ClusterNode[];
+  on?(event: '+node' | '-node', listener: (node: ClusterNode) => void): unknown;
+  off?(event: '+node' | '-node', listener: (node: ClusterNode) => void): unknown;
+  /** Looks up which server has which slot, and connects to those that are not connected. */
+  refreshSlotsCache?(callback: () => void): void;
+}
+
+/**
+ * The connections of a Cluster client, each by its server.
+ *
+ * ioredis forgets a connection that was lost, and makes it again when another server names it. Until then each call for it
+ * fails. So a lost one is looked up at once, and calls can wait for it.
+ */
+export class ClusterNodes {
+  private readonly nodes = new Map<string, ClusterNode>();
+  /** Servers whose connection was lost, while it is looked up where their slots are now. */
+  private readonly lookedUp = new Set<string>();
+  private readonly onAdd = (node: ClusterNode): void => {
+    this.add(node);
+  };
+
+  constructor(
+    private readonly cluster: ClusterClient,
+    private readonly onChange: () => void,
+  ) {
+    for (const node of cluster.nodes?.() ?? []) this.add(node);
+    cluster.on?.('+node', this.onAdd);
+  }
+
+  /** Whether a call for this server leaves at once. One that is not known is left to the client, which asks another. */
+  isReady(server: string): boolean {
+    if (this.lookedUp.has(server)) return false;
+    const node = this.nodes.get(server);
+    // the first call makes a connection that waits for it
+    return node === undefined || node.status === 'wait' || isWritable(node);
+  }
+
+  /** Whether the connection to this server is in the making. Those of a Cluster are tried once. */
+  isReturning(server: string): boolean {
+    if (this.lookedUp.has(server)) return true;
+    const node = this.nodes.get(server);
+    return node !== undefined && node.status !== 'wait' && node.status !== 'end';
+  }
+
+  /** Stops to follow. */
+  detach(): void {
+    this.cluster.off?.('+node', this.onAdd);
+    this.nodes.clear();
+  }
+
+  private add(node: ClusterNode): void {
+    const server = serverOf(node);
+    let wasReady = node.status === 'ready';
+    this.nodes.set(server, node);
+    node.on('ready', () => {
+      wasReady = true;
+      this.onChange();
+    });
+    node.on('end', () => {
+      if (this.nodes.get(server) !== node) return;
+      this.nodes.delete(server);
+      // one that cannot be connected to would be looked up for ever
+      if (wasReady && this.cluster.status === 'ready') this.lookUp(server);
+      this.onChange();
+    });
+  }
+
+  private lookUp(server: string): void {
+    const { cluster } = this;
+    if (cluster.refreshSlotsCache === undefined) return;
+    this.lookedUp.add(server);
+    cluster.refreshSlotsCache(() => {
+      this.lookedUp.delete(server);
+      this.onChange();
+    });
+  }
+}
+
+/** The name of a node's server, as in the client's `slots`. */
+export function serverOf({ options }: Pick<ClusterNode, 'options'>): string {
+  return `${options.host ?? ''}:${options.port ?? ''}`;
+}

@@ -1,0 +1,113 @@
+import { listeningClock, type Waiting } from './listening-clock.js';
+
+/** What is watched of a connection of ioredis 5 or 6. */
+export interface WatchedClient {
+  readonly status: string;
+  readonly stream?: WatchedStream | undefined;
+  /** Commands that were written and have no answer yet. */
+  readonly commandQueue?: { readonly length: number } | undefined;
+  readonly options: TimerOptions;
+  on(event: 'connecting', listener: () => void): unknown;
+}
+
+interface WatchedStream {
+  readonly destroyed: boolean;
+  readonly bytesRead: number;
+  destroy(error: Error): unknown;
+  setTimeout?(ms: number): unknown;
+}
+
+interface TimerOptions {
+  socketTimeout?: unknown;
+  commandTimeout?: unknown;
+  readonly connectTimeout?: unknown;
+}
+
+/** Most milliseconds that a server may take, by the clock that leaves out the process's own standstill. */
+interface Patience {
+  /** To connect. */
+  readonly connecting: number;
+  /** To answer what the client asks when it has connected. */
+  readonly connect: number;
+  /** To send anything while commands wait. */
+  readonly ready: number;
+}
+
+/**
+ * Closes a connection on which nothing is heard any more, so that ioredis looks for the primary again.
+ *
+ * It replaces ioredis' `socketTimeout`, `commandTimeout` and `connectTimeout`. Those are timers that run before the
+ * sockets are read: after a standstill of the process they close a connection whose answer is already there.
+ */
+export class SilenceWatch implements Waiting {
+  private readonly patience: Patience;
+  private stream: WatchedStream | undefined;
+  private bytesRead = 0;
+  private heardAtMs = 0;
+
+  constructor(
+    private readonly client: WatchedClient,
+    timeoutMs: number,
+  ) {
+    this.patience = takeOver(client.options, timeoutMs);
+    client.on('connecting', () => {
+      this.start();
+    });
+  }
+
+  /** Watches until the client waits for nothing. */
+  start(): void {
+    this.stream = undefined;
+    listeningClock.add(this);
+  }
+
+  look(heardMs: number): number | undefined {
+    const { status, stream } = this.client;
+    if (status !== 'connecting' && status !== 'connect' && status !== 'ready') return undefined;
+    if (status === 'ready' && !this.hasCommands) return undefined;
+    const ms = this.patience[status];
+    // none yet, or still the one of the last connection, as while sentinels are asked
+    if (stream === undefined || stream.destroyed) return ms;
+    if (this.isHeard(stream)) this.note(stream, heardMs);
+    const leftMs = this.heardAtMs + ms - heardMs;
+    if (leftMs > 0) return leftMs;
+    stream.destroy(new Error(`nothing was heard for ${ms} ms`));
+    return undefined;
+  }
+
+  private get hasCommands(): boolean {
+    return (this.client.commandQueue?.length ?? 0) > 0;
+  }
+
+  /** Whether the server has said something since the last look, or has nothing to say, as while it loads its data. */
+  private isHeard(stream: WatchedStream): boolean {
+    if (stream !== this.stream || stream.bytesRead !== this.bytesRead) return true;
+    return this.client.status === 'connect' && !this.hasCommands;
+  }
+
+  private note(stream: WatchedStream, heardMs: number): void {
+    this.stream = stream;
+    this.bytesRead = stream.bytesRead;
+    this.heardAtMs = heardMs;
+    // ioredis' own timer for connecting, which would run before the socket is read
+    if (this.client.status === 'connecting') stream.setTimeout?.(0);
+  }
+}
+
+/** Takes the timers out of a client's options. `connectTimeout` stays there for the connections to sentinels. */
+function takeOver(options: TimerOptions, timeoutMs: number): Patience {
+  const { socketTimeout, commandTimeout, connectTimeout } = options;
+  delete options.socketTimeout;
+  delete options.commandTimeout;
+  return {
+    connecting: givenMs(connectTimeout) ?? 1_000,
+    connect: givenMs(commandTimeout) ?? Math.max(1_000, 2 * timeoutMs),
+    ready: givenMs(socketTimeout) ?? Math.max(500, 2 * timeoutMs),
+  };
+}
+
+/** In the query of a URL a number is a text. */
+function givenMs(option: unknown): number | undefined {
+  const ms = Number(option ?? NaN);
+  return ms > 0 ? ms : undefined;
+}
