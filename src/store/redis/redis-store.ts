@@ -31,6 +31,8 @@ const THE_SERVER = '';
 /** Of a slot that no server has. */
 const NOBODY = 'nobody';
 const SLOTS = 16_384;
+/** How long the counter of a probe lives. */
+const PROBE_MS = 1_000;
 
 export interface RedisStoreOptions {
   readonly redis: RedisOption;
@@ -267,7 +269,7 @@ export class RedisStore implements Store {
     const { namespace } = this.options;
     if (this.client.isCluster && server === THE_SERVER) return undefined;
     for (let tag = 0; tag < SLOTS; tag++) {
-      const key = `${namespace}:{${tag}}:probe`;
+      const key = `${namespace}:{${tag}}:probe:${PROBE_MS}:`;
       if (this.serverOf(key) === server) return key;
     }
     return undefined;
@@ -421,7 +423,7 @@ function tagIn(key: string): string {
 }
 
 function probeCheck(key: string): Check {
-  const limits = { windowMs: 1_000, limit: Infinity, cost: 1, countDenied: false } as const;
+  const limits = { windowMs: PROBE_MS, limit: Infinity, cost: 1, countDenied: false } as const;
   return { key, group: key, name: 'probe', ...limits, onStoreError: 'allow' };
 }
 
