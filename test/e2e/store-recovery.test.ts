@@ -1,0 +1,122 @@
+import { Logger } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { FreqLimitHealthIndicator, FreqLimitService, type FreqLimitOptions } from 'nestjs-freq-limit';
+import { closeApps, startApp } from '../support/app.js';
+import { until } from '../support/cluster.js';
+import { plainClient, uniqueNamespace } from '../support/redis.js';
+import { type Server, startServer } from '../support/server.js';
+
+const HOUR = { window: '1h', limit: 1e6 } as const;
+let server: Server;
+let lines: string[];
+
+beforeEach(async () => {
+  lines = [];
+  for (const level of ['error', 'warn'] as const) {
+    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
+  }
+  server = await startServer();
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await closeApps();
+  await server.stop();
+});
+
+async function serve(limits: FreqLimitOptions) {
+  const { app } = await startApp('express', { limits: { namespace: uniqueNamespace(), ...limits } });
+  const service = app.get(FreqLimitService);
+  const charge = (key: string) => service.consume({ ...HOUR, key });
+  return { service, indicator: app.get(FreqLimitHealthIndicator), charge };
+}
+
+describe('a breaker that opened while the server was slow', () => {
+  async function openBreaker() {
+    const served = await serve({ redis: server.url, timeoutMs: 100 });
+    await served.charge('a');
+    server.process.kill('SIGSTOP');
+    await Promise.all(Array.from({ length: 5 }, (_, i) => served.charge(`slow${i}`)));
+    await until(async () => {
+      await served.charge('a');
+      return !served.service.health().isUp;
+    });
+    server.process.kill('SIGCONT');
+    return served;
+  }
+
+  it('closes in a process that only looks', async () => {
+    const { service } = await openBreaker();
+    await until(async () => (await service.peek({ ...HOUR, key: 'a' })).source === 'store');
+    expect(service.health()).toMatchObject({ isUp: true, reason: undefined });
+  });
+
+  it('closes in a process that charges nothing but 0', async () => {
+    const { service } = await openBreaker();
+    await until(async () => (await service.consume({ ...HOUR, key: 'a', cost: 0 })).source === 'store');
+    expect(service.health().isUp).toBe(true);
+  });
+
+  it('closes for the few that charge among many that look', async () => {
+    const { service, charge } = await openBreaker();
+    await until(async () => {
+      await Promise.all(Array.from({ length: 100 }, () => service.peek({ ...HOUR, key: 'a' })));
+      return (await charge('a')).source === 'store';
+    });
+    expect(service.health().isUp).toBe(true);
+  });
+
+  it('closes where no request comes, for health() and for the indicator', async () => {
+    const { service } = await openBreaker();
+    await until(() => service.health().isUp);
+    const { indicator } = await openBreaker();
+    await until(() => indicator.isHealthy().freqLimit.status === 'up');
+    expect(lines).toHaveLength(4);
+  });
+});
+
+describe('a right that the script lacks', () => {
+  it('is the server’s refusal, not a fault of each key', async () => {
+    const admin = plainClient(server.url);
+    const rights = ['~*', '-@all', '+evalsha', '+eval', '+incr', '+incrby', '+pttl', '+get', '+del', '+info'];
+    await admin.call('ACL', 'SETUSER', 'limiter', 'on', '>secret', 'resetkeys', ...rights);
+    const redis = server.url.replace('redis://', 'redis://limiter:secret@');
+    const { service, charge } = await serve({ redis });
+    expect((await charge('a')).source).not.toBe('store');
+    expect(service.health()).toMatchObject({ isUp: false });
+    expect(service.health().reason).toContain('lacks a permission');
+    for (let i = 0; i < 20; i++) await charge(`key${i}`);
+    expect(lines).toHaveLength(1);
+    expect(await admin.dbsize()).toBe(0);
+    await admin.call('ACL', 'SETUSER', 'limiter', '+pexpire');
+    await until(() => service.health().isUp);
+    expect((await charge('a')).source).toBe('store');
+    await admin.quit();
+  });
+});
+
+describe('a server that is full', () => {
+  it('takes only so many new counters, and health() says it', async () => {
+    const admin = plainClient(server.url);
+    const { service, charge } = await serve({ redis: server.url, timeoutMs: 5_000 });
+    await charge('known');
+    await admin.config('SET', 'maxmemory-policy', 'noeviction');
+    await admin.config('SET', 'maxmemory', '1mb');
+    let refused = 0;
+    for (let round = 0; refused === 0 && round < 60; round++) {
+      const verdicts = await Promise.all(Array.from({ length: 500 }, (_, i) => charge(`${round}-${i}`)));
+      refused = verdicts.filter(({ source }) => source !== 'store').length;
+      if (round === 0) {
+        expect(service.health()).toMatchObject({ isUp: true });
+        expect(service.health().reason).toContain('full');
+        for (let i = 0; i < 20; i++) expect((await charge('known')).source).toBe('store');
+      }
+    }
+    expect(refused).toBeGreaterThan(0);
+    expect(await admin.dbsize()).toBeLessThan(11_000);
+    expect(service.health()).toMatchObject({ isUp: false });
+    await admin.config('SET', 'maxmemory', '0');
+    await until(async () => (await charge('known')).source === 'store');
+    expect(service.health()).toMatchObject({ isUp: true, reason: undefined });
+    await admin.quit();
+  }, 40_000);
+});
