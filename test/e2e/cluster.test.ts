@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve } from '../support/app.js';
 import { startCluster, type TestCluster, until } from '../support/cluster.js';
+import { killConnections } from '../support/kill-connections.js';
 import { keysOf, sweep, uniqueNamespace } from '../support/redis.js';
 
 @Controller()
@@ -196,5 +197,25 @@ describe('hashTag', () => {
       code: 'FREQ_LIMIT_RULE_FAILED',
       message: expect.stringContaining('hashTag answered "{x}"'),
     });
+  });
+});
+
+describe('connections that the nodes have closed while they were idle', () => {
+  it.each([
+    ['of one node', 1],
+    ['of all nodes', 3],
+  ])('%s cost no request anything, and no line', async (_, count) => {
+    const { app, url } = await start({
+      redis: { cluster: cluster.nodes },
+      onStoreError: 'deny',
+    });
+    lines.length = 0;
+    expect((await fetch(url)).status).toBe(200);
+    for (const { port } of cluster.primaries.slice(0, count)) killConnections(port);
+    const callers = Array.from({ length: 50 }, (__, i) => ({ 'x-client': `idle${i}`, 'x-tenant': `t${i}` }));
+    const answers = await Promise.all(callers.map((headers) => fetch(url, { headers })));
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+    expect(app.get(FreqLimitService).health().isUp).toBe(true);
+    expect(lines).toEqual([]);
   });
 });

@@ -98,8 +98,17 @@ describe.each([0, 1, 5])('a process that stands still, %i ms away from Redis', (
       expect(lines).toEqual([]);
     },
   );
+});
 
-  it('while it connects, keeps its first connection', async () => {
+describe('a process that stands still while it connects', () => {
+  let proxy: SlowProxy;
+
+  beforeAll(async () => {
+    proxy = await startSlowProxy(Number(new URL(redisUrl()).port), 5);
+  });
+  afterAll(() => proxy.stop());
+
+  it('keeps its first connection', async () => {
     const before = await proxy.connections();
     setTimeout(() => {
       standStill(1.2 * CONNECT_MS);

@@ -20,7 +20,7 @@ export interface Fault<S extends Scene = Scene> {
 
 export interface Expected {
   /** Whether the policy answers: for no visit, or for some. */
-  readonly refused: 'none' | 'some';
+  readonly refused: 'none' | 'some' | 'any';
   /** The store itself loses what it has acknowledged. */
   readonly mayLose?: boolean;
   /** How often the store is given up, and found again. */
@@ -271,7 +271,8 @@ const PAIR: readonly Fault<WatchedPair>[] = [
     make: (scene) => scene.failOver(),
     // the old primary goes on answering for some seconds, and what it counts then is thrown away
     end: (scene) => scene.hasChanged(),
-    expected: { ...FAILOVER, from: 'end', withinS: 2 },
+    // requests wait for the new primary, but those that were on their way when the old one closed its connections
+    expected: { ...FAILOVER, refused: 'any', from: 'end', withinS: 2 },
   }),
 ];
 

@@ -8,6 +8,8 @@ export class Outage {
   private readonly breakers = new Map<string, Breaker>();
   /** The breakers that are open, and why, the longest open first. */
   private readonly open = new Map<Breaker, string>();
+  /** The breakers of servers without which some request was decided, until they answer. */
+  private readonly lost = new Set<Breaker>();
   private tidiedMs = -Infinity;
   /** Since when requests are decided without a server, and why. */
   private began: { readonly since: Date; readonly sinceMs: number; readonly reason: string } | undefined;
@@ -50,10 +52,10 @@ export class Outage {
     for (const [server, breaker] of this.breakers) if (breaker.isOpen) yield server;
   }
 
-  /** To be called now and then while something is open: looks through them once a second. */
+  /** To be called now and then while something is lost: looks through them once a second. */
   tidy(): void {
     const nowMs = performance.now();
-    if (this.open.size === 0 || nowMs < this.tidiedMs + TIDY_MS) return;
+    if (this.lost.size === 0 || nowMs < this.tidiedMs + TIDY_MS) return;
     this.tidiedMs = nowMs;
     this.forgetStrangers();
   }
@@ -67,33 +69,48 @@ export class Outage {
   private forgetStrangers(): void {
     for (const [server, breaker] of this.breakers) {
       if (this.isOurs(server)) continue;
-      if (breaker.isOpen) this.note(breaker, undefined);
+      this.open.delete(breaker);
       this.breakers.delete(server);
+      this.forget(breaker);
     }
+  }
+
+  private forget(breaker: Breaker): void {
+    if (this.lost.delete(breaker) && this.lost.size === 0) this.tellReturn();
   }
 
   private note(breaker: Breaker, reason: string | undefined): void {
-    // a call that was on its way to a server which is forgotten since
-    if (![...this.breakers.values()].includes(breaker)) return;
+    if (!this.isKnown(breaker)) return;
     if (reason === undefined) {
       this.open.delete(breaker);
-      this.noteReturn();
+      this.noteReturn(breaker);
     } else {
       this.open.set(breaker, reason);
-      this.noteLoss(reason);
+      this.noteLoss(breaker, reason);
     }
   }
 
-  /** Some request was decided without a server: a line, the first time. */
-  noteLoss(reason: string): void {
+  /** Some request was decided without this server: a line, the first time. */
+  noteLoss(breaker: Breaker, reason: string): void {
+    if (!this.isKnown(breaker)) return;
+    this.lost.add(breaker);
     if (this.began !== undefined) return;
     this.began = { since: new Date(), sinceMs: performance.now(), reason };
     this.log.error(`Redis is not asked any more, onStoreError decides until it answers again: ${reason}`);
   }
 
-  /** A server answers: a line, when none is left that does not. */
-  noteReturn(): void {
-    if (this.began === undefined || this.open.size > 0) return;
+  /** This server answers: a line, when it is the last one that did not. */
+  noteReturn(breaker: Breaker): void {
+    if (this.lost.size > 0 && !breaker.isOpen) this.forget(breaker);
+  }
+
+  /** Not so for a call that was on its way to a server which is forgotten since. */
+  private isKnown(breaker: Breaker): boolean {
+    return [...this.breakers.values()].includes(breaker);
+  }
+
+  private tellReturn(): void {
+    if (this.began === undefined) return;
     const { sinceMs, reason } = this.began;
     const seconds = ((performance.now() - sinceMs) / 1_000).toFixed(1);
     this.began = undefined;

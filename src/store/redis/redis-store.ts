@@ -94,7 +94,7 @@ export class RedisStore implements Store {
         store.outage.hope();
         // in a Cluster the servers speak for themselves
         if (!store.isRefused || store.client.isCluster) store.outage.breakerOf(THE_SERVER).succeed();
-        store.outage.noteReturn();
+        store.outage.noteReturn(store.outage.breakerOf(THE_SERVER));
       },
     });
     store.caller = new Caller(store.connection);
@@ -242,14 +242,14 @@ export class RedisStore implements Store {
     if (breaker.isOpen && !batch.isCharging) return;
     if (batch.isCharging) this.isRefused = false;
     breaker.succeed();
-    this.outage.noteReturn();
+    this.outage.noteReturn(breaker);
   }
 
   private noteFailure(error: unknown, breaker: Breaker): FreqLimitError {
     const failure = toFailure(error);
     const kind = kindOf(error);
     this.isRefused ||= isRefusal(error);
-    if (kind === 'at once') this.outage.noteLoss(failure.message);
+    if (kind === 'at once') this.outage.noteLoss(breaker, failure.message);
     breaker.fail(failure.message, kind);
     return failure;
   }

@@ -116,4 +116,44 @@ describe('while the process itself is busy', () => {
     block(60);
     await expect(answer).rejects.toThrow('no answer in time');
   });
+
+  it('does not count its own standstill, however often it stands still', async () => {
+    const started = performance.now();
+    let blockedMs = 0;
+    const busy = setInterval(() => {
+      block(60);
+      blockedMs += 60;
+    }, 1);
+    await expect(withDeadline(never(), 100)).rejects.toThrow('no answer in time');
+    clearInterval(busy);
+    // each standstill counts as a short gap of 25 ms
+    expect(blockedMs).toBeGreaterThanOrEqual(4 * 60);
+    expect(performance.now() - started).toBeGreaterThanOrEqual(blockedMs);
+  });
+
+  it('takes an answer of several steps, each of which needs a turn of the event loop', async () => {
+    const steps = async (): Promise<string> => {
+      for (let i = 0; i < 5; i++) {
+        near.write('?');
+        await once(far, 'data');
+        far.write('+OK\r\n');
+        await once(near, 'data');
+      }
+      return 'done';
+    };
+    const busy = setInterval(() => {
+      block(80);
+    }, 1);
+    await expect(withDeadline(steps(), 300)).resolves.toBe('done');
+    clearInterval(busy);
+  });
+
+  it('shares one limit among the waits of a call', async () => {
+    const deadline = new Deadline(60);
+    await expect(deadline.wait(sleep(30, 'first'))).resolves.toBe('first');
+    const started = performance.now();
+    await expect(deadline.wait(never())).rejects.toThrow('no answer in time');
+    expect(performance.now() - started).toBeLessThan(1_000);
+    await expect(deadline.wait(never())).rejects.toThrow('no answer in time');
+  });
 });

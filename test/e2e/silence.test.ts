@@ -1,0 +1,100 @@
+import { Logger } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import { FreqLimitService, type FreqLimitOptions } from 'nestjs-freq-limit';
+import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
+import { closeApps, startApp } from '../support/app.js';
+import { until } from '../support/cluster.js';
+import { startProxy, type Proxy } from '../support/proxy.js';
+import { clientOf, redisUrl, uniqueNamespace } from '../support/redis.js';
+
+beforeEach(() => {
+  for (const level of ['error', 'warn'] as const) jest.spyOn(Logger.prototype, level).mockReturnValue();
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await closeApps();
+});
+
+async function serve(redis: FreqLimitOptions['redis']) {
+  const limits = { redis, namespace: uniqueNamespace(), timeoutMs: 100 };
+  const { app } = await startApp('express', { limits });
+  const service = app.get(FreqLimitService);
+  const one = () => service.consume({ key: 'silence', window: '1h', limit: 1e6 });
+  return { one, client: clientOf(app.get(FREQ_LIMIT_STORE)) };
+}
+
+describe('a connection on which nothing is heard', () => {
+  let proxy: Proxy;
+
+  beforeEach(async () => {
+    proxy = await startProxy(Number(new URL(redisUrl()).port));
+  });
+  afterEach(() => proxy.stop());
+
+  it('is closed and made again', async () => {
+    const { one, client } = await serve({ host: '127.0.0.1', port: proxy.port, socketTimeout: 50 });
+    await one();
+    const { stream } = client;
+    proxy.isDropping = true;
+    expect((await one()).source).toBe('fallback');
+    await until(() => stream.destroyed);
+    proxy.isDropping = false;
+    await until(async () => (await one()).source === 'store');
+    expect(client.stream).not.toBe(stream);
+  });
+
+  it('is kept while answers come, however late', async () => {
+    const { one, client } = await serve({ host: '127.0.0.1', port: proxy.port, socketTimeout: 300 });
+    await one();
+    const { stream } = client;
+    proxy.delayMs = 200;
+    // most answers are too late for their request, and are heard all the same
+    for (let i = 0; i < 4; i++) await one();
+    expect(client.stream).toBe(stream);
+    expect(stream.destroyed).toBe(false);
+  });
+
+  it('is kept where nobody waits for anything', async () => {
+    const { one, client } = await serve({ host: '127.0.0.1', port: proxy.port, socketTimeout: 20 });
+    await one();
+    const { stream } = client;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(stream.destroyed).toBe(false);
+    expect(client.stream).toBe(stream);
+  });
+});
+
+describe('a server that takes connections and says nothing', () => {
+  let silent: Server;
+  const sockets: Socket[] = [];
+
+  beforeEach(async () => {
+    sockets.length = 0;
+    silent = createServer((socket) => {
+      socket.on('error', () => undefined);
+      sockets.push(socket);
+    });
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+  });
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+    await once(silent, 'close');
+  });
+
+  it('is tried again on another connection', async () => {
+    const { port } = silent.address() as { port: number };
+    const { one } = await serve({ host: '127.0.0.1', port, commandTimeout: 100 });
+    expect((await one()).source).toBe('fallback');
+    await until(() => sockets.length >= 2);
+  });
+});
+
+it('leaves no timer of ioredis in charge of a connection', async () => {
+  const { client } = await serve(`${redisUrl()}?socketTimeout=1&commandTimeout=1`);
+  expect(client.options).not.toHaveProperty('socketTimeout');
+  expect(client.options).not.toHaveProperty('commandTimeout');
+});
