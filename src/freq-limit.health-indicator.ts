@@ -15,7 +15,7 @@ export interface FreqLimitHealth {
  * A health indicator for `@nestjs/terminus` 11 and later, which need not be installed:
  * `health.check([() => indicator.isHealthy()])`.
  *
- * It tells what the visits have found, and asks nothing itself. While the store is down the application goes on by
+ * It reports what requests have found. While the store is down, each check has it tried once a second. While the store is down the application goes on by
  * `onStoreError`, so it belongs to what is watched, not to what takes an instance out of service. Why the store is
  * down stands in the log and in `FreqLimitService.health()`, not in an answer that strangers may read.
  */

@@ -59,7 +59,7 @@ export interface StoreHealth {
   readonly store: 'memory' | 'redis';
   /** Whether it is asked; while it is not, `onStoreError` decides. */
   readonly isUp: boolean;
-  /** Why it is not asked; `undefined` while it is up. */
+  /** Why it is not called, or what an operator must know while it is up; else `undefined`. */
   readonly reason: string | undefined;
   /** Since when it is not asked; `undefined` while it is up. */
   readonly since: Date | undefined;
