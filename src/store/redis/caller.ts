@@ -8,7 +8,6 @@ const MAX_HELD_REQUESTS = 5_000;
 
 /** One call of a script. */
 export interface Call {
-  readonly script: Script;
   readonly keys: readonly string[];
   readonly args: readonly string[];
   /** The server that its keys lie on. */
@@ -28,9 +27,9 @@ export class Caller {
 
   constructor(private readonly connection: Connection) {}
 
-  async call(call: Call): Promise<unknown> {
+  async call(script: Script, call: Call): Promise<unknown> {
     const { connection } = this;
-    const { script, keys, args, server, deadline } = call;
+    const { keys, args, server, deadline } = call;
     if (!connection.isReady(server)) await this.hold(call);
     try {
       return await deadline.wait(script.run(connection.client, keys, args));

@@ -35,6 +35,9 @@ export class FullServers {
   /** The health of the store, with what must be said of full servers. */
   seenIn(health: StoreHealth): StoreHealth {
     if (!health.isUp || this.opened.size === 0) return health;
-    return { ...health, reason: 'Redis is full (maxmemory): it lets in only a limited number of new counters' };
+    return {
+      ...health,
+      reason: 'Redis is full (maxmemory): it lets in only a limited number of new counters',
+    };
   }
 }

@@ -57,6 +57,11 @@ export class Batch {
     return this.members.map(({ request }) => request);
   }
 
+  /** How many requests it has. */
+  get size(): number {
+    return this.members.length;
+  }
+
   /** Whether it goes to several counters, and so could go in several calls. */
   get isDivisible(): boolean {
     return this.slots.size > 1;

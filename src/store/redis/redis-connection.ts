@@ -53,8 +53,7 @@ export async function connectionFor(
 
 function connect({ Redis, Cluster }: Ioredis, redis: Exclude<RedisOption, RedisClient>) {
   if (typeof redis === 'string') return new Redis(redis, { ...limiterOptions(), lazyConnect: true });
-  if (!isClusterOption(redis))
-    return new Redis({ ...limiterOptions(), ...said(redis), lazyConnect: true });
+  if (!isClusterOption(redis)) return new Redis({ ...limiterOptions(), ...said(redis), lazyConnect: true });
   const { cluster, options = {} } = redis;
   return new Cluster(cluster, {
     ...clusterOptions(),
@@ -288,7 +287,12 @@ async function nodeReady(node: Redis): Promise<void> {
 class BorrowedConnection extends FollowedConnection implements Connection {
   constructor(client: RedisClient, listener: ConnectionListener) {
     // its owner may close it at any time: that is worth a line only when a request finds it closed
-    super(client, { onReady: () => { listener.onReady(); }, onLost: ignore });
+    super(client, {
+      onReady: () => {
+        listener.onReady();
+      },
+      onLost: ignore,
+    });
   }
 
   async open(): Promise<void> {

@@ -170,14 +170,21 @@ export class RedisStore implements Store {
     const [first] = placed;
     if (first === undefined) return Promise.resolve([]);
     const server = this.serverOf(first.key);
-    const breaker = this.outage.breakerOf(server);
-    // that a look succeeds tells nothing of whether the server takes a charge, so a charge is tried for it
-    const isCharge = charging && placed.some(({ cost }) => cost > 0);
-    if (breaker.isOpen && !isCharge) this.probe(server);
-    if (isCharge ? !breaker.admits() : breaker.isOpen) return Promise.reject(this.refusal());
+    if (this.outage.breakerOf(server).isOpen && !this.mayTry(server, charging, placed))
+      return Promise.reject(this.refusal());
     const onEnds = refundable ? this.chargesOf(placed) : undefined;
     // what has one hash tag may travel together
     return this.coalescer.ask(tagIn(first.key), { checks: placed, charging, onEnds });
+  }
+
+  /**
+   * Whether a request may try a server whose breaker is open. Only a charge may: that a look succeeds says nothing of
+   * whether the server takes a charge, so a charge of our own tries it for the look.
+   */
+  private mayTry(server: string, charging: boolean, checks: readonly Check[]): boolean {
+    if (charging && checks.some(({ cost }) => cost > 0)) return this.outage.breakerOf(server).admits();
+    this.probe(server);
+    return false;
   }
 
   /** Notes which windows were charged, so that it can be given back. Of a denied request only what counts in any case. */
@@ -260,7 +267,13 @@ export class RedisStore implements Store {
     const key = this.probeKeyOn(server);
     if (key === undefined) return;
     const batch = new Batch();
-    batch.add({ checks: [probeCheck(key)], charging: true, onEnds: undefined, resolve: ignore, reject: ignore });
+    batch.add({
+      checks: [probeCheck(key)],
+      charging: true,
+      onEnds: undefined,
+      resolve: ignore,
+      reject: ignore,
+    });
     void this.send(batch);
   }
 
@@ -277,9 +290,9 @@ export class RedisStore implements Store {
 
   /** Asks; where the server is full, once more in the way that is let in, for so many new counters. */
   private async call(batch: Batch, server: string, deadline: Deadline): Promise<unknown> {
-    const call = { ...batch.encode(), server, requests: batch.requests.length, deadline };
+    const call = { ...batch.encode(), server, requests: batch.size, deadline };
     try {
-      const reply = await this.caller.call({ script: CONSUME, ...call });
+      const reply = await this.caller.call(CONSUME, call);
       if (batch.isCharging) this.full.hasRoom(server);
       return reply;
     } catch (error) {
@@ -289,9 +302,9 @@ export class RedisStore implements Store {
     }
   }
 
-  private async callFull(call: Omit<Call, 'script'>, error: unknown): Promise<unknown> {
+  private async callFull(call: Call, error: unknown): Promise<unknown> {
     try {
-      const reply = await this.caller.call({ script: CONSUME_WHEN_FULL, ...call });
+      const reply = await this.caller.call(CONSUME_WHEN_FULL, call);
       this.full.isFull(call.server);
       this.tell(toFailure(error).message);
       return reply;
@@ -371,9 +384,9 @@ export class RedisStore implements Store {
     const server = this.serverOf(first.check.key);
     if (this.outage.breakerOf(server).isOpen) throw this.refusal();
     const deadline = new Deadline(this.options.timeoutMs);
-    const call = { ...encodeRefunds(refunds), script: REFUND, server, requests: 1, deadline };
+    const call = { ...encodeRefunds(refunds), server, requests: 1, deadline };
     try {
-      return readRefunds(refunds, await this.caller.call(call));
+      return readRefunds(refunds, await this.caller.call(REFUND, call));
     } catch (error) {
       if (!isMoving(error) || refunds.length === 1) throw error;
       const single = await Promise.all(refunds.map((refund) => this.callRefund([refund])));

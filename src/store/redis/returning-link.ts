@@ -57,7 +57,6 @@ export class ReturningLink {
     return this.isReconnecting || (this.wasReady && !this.isReady);
   }
 
-
   /** Stops to follow. */
   detach(): void {
     this.each((event, on) => this.client.off?.(event, on));

@@ -25,8 +25,7 @@ function make() {
   } as unknown as Connection;
   const caller = new Caller(connection);
   const call = (changes: Partial<Call> = {}): Promise<unknown> =>
-    caller.call({
-      script: new Script(''),
+    caller.call(new Script(''), {
       keys: [],
       args: [],
       server: 'a',
