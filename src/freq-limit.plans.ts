@@ -5,12 +5,14 @@ import type { ResolvedOptions } from './freq-limit.options.js';
 import { FREQ_LIMIT_RESOLVED_OPTIONS } from './freq-limit.tokens.js';
 import { ClassIdentities } from './rules/class-identity.js';
 import { looksLikeMilliseconds, windowName } from './rules/duration.js';
+import { hasOtherMetadata, markedNames, methodNames, namesOfMethod } from './rules/handler-places.js';
 import {
   type ClassRef,
   classLevels,
+  constructorOf,
+  contradictionOf,
   decoratedHandlers,
-  handlerLevel,
-  methodNames,
+  handlerLevels,
   traitsOf,
 } from './rules/metadata.js';
 import { NamedRules } from './rules/named-rules.js';
@@ -45,6 +47,9 @@ const NOBODY: Owner = { className: '', classIdentity: '', handler: undefined };
 export class FreqLimitPlans {
   private readonly logger = new Logger('FreqLimit');
   private readonly classes = new Map<unknown, ClassPlans>();
+  private readonly prototypes = new WeakSet();
+  private readonly confused = new WeakSet();
+  private readonly isHandlerClass = (prototype: object): boolean => this.prototypes.has(prototype);
   private readonly identities = new ClassIdentities();
   private readonly rulesById = new Map<string, PlannedRule>();
   private readonly appLevel: Level;
@@ -80,10 +85,10 @@ export class FreqLimitPlans {
     this.namedRules.problems.forEach((problem) => problems.add(problem));
     // the module's own rules are checked even where no handler would meet them
     attempt(() => this.plan([this.appLevel], NOBODY));
-    for (const { classRef, moduleName, instance } of this.discoverClasses()) {
-      const plans = this.register(classRef, moduleName);
+    for (const { plans, instance } of this.registerAll()) {
+      const { classRef } = plans;
       attempt(() => this.planClass(plans));
-      for (const handler of decoratedHandlers(classRef)) {
+      for (const handler of decoratedHandlers(classRef, this.isHandlerClass)) {
         attempt(() => this.planMethod(plans, handler));
         this.warnOfUnreachable(classRef, handler);
       }
@@ -100,11 +105,11 @@ export class FreqLimitPlans {
    * passed over: `compile` tells of them.
    */
   handlers(): HandlerPlan[] {
-    return this.discoverClasses().flatMap(({ classRef, moduleName }) => {
-      const plans = this.register(classRef, moduleName);
-      return methodNames(classRef).flatMap((name) => {
+    return this.registerAll().flatMap(({ plans }) => {
+      const { classRef } = plans;
+      return methodNames(classRef.prototype).flatMap((name) => {
         const method = methodOf(classRef.prototype, name);
-        if (method === undefined || Reflect.getMetadataKeys(method).length === 0) return [];
+        if (method === undefined || !hasOtherMetadata(method)) return [];
         const plan = this.planIfRight(plans, name);
         return plan === undefined ? [] : [{ classRef, name, method, plan }];
       });
@@ -136,7 +141,7 @@ export class FreqLimitPlans {
     const plans = this.classes.get(classRef);
     if (plans === undefined) throw new TypeError(`${show(classRef)} is no controller of this application`);
     if (handler === undefined) return this.planClass(plans)?.rules ?? [];
-    if (!methodNames(classRef).includes(handler)) {
+    if (!methodNames(plans.classRef.prototype).includes(handler)) {
       throw new TypeError(`${classRef.name} has no handler called ${show(handler)}`);
     }
     return this.planMethod(plans, handler)?.rules ?? [];
@@ -150,20 +155,34 @@ export class FreqLimitPlans {
   private planMethod(plans: ClassPlans, handler: string): Plan | undefined {
     const { classRef, identity, byName, byFunction } = plans;
     if (byName.has(handler)) return byName.get(handler);
-    const levels = [this.appLevel, ...classLevels(classRef), handlerLevel(classRef, handler)];
-    const owner = { className: classRef.name, classIdentity: identity, handler };
-    const plan = this.plan(levels, owner, traitsOf(classRef, handler));
-    byName.set(handler, plan);
+    this.refuseContradiction(classRef, handler);
+    // one function under several names is one handler, for guards are not told by which it was called
+    const names = namesOfMethod(classRef.prototype as object, handler);
+    const [name = handler] = names;
+    const own = handlerLevels(classRef, name, this.isHandlerClass);
+    const levels = [this.appLevel, ...classLevels(classRef), ...own];
+    const owner = { className: classRef.name, classIdentity: identity, handler: name };
+    const plan = this.plan(levels, owner, traitsOf(classRef, name, this.isHandlerClass));
+    for (const one of [handler, ...names]) byName.set(one, plan);
     const method = methodOf(classRef.prototype, handler);
     if (method !== undefined) byFunction.set(method, plan ?? NO_PLAN);
     return plan;
   }
 
+  private refuseContradiction(classRef: ClassRef, handler: string): void {
+    const other = contradictionOf(classRef, handler);
+    if (other === undefined) return;
+    throw invalidRule(
+      `@FreqLimit on ${classRef.name}.${handler}: ${other} is the same function and has other limits, and a guard cannot ` +
+        'tell which of the two is called; make one of them a function of its own',
+    );
+  }
+
   /** Methods that the class has bound or wrapped for its instance are still its methods, and Nest calls those. */
   private planInstance(plans: ClassPlans, instance: unknown): void {
     const { classRef, byFunction } = plans;
-    if (typeof instance !== 'object' || instance === null || !hasRules(classRef)) return;
-    for (const name of methodNames(classRef)) {
+    if (typeof instance !== 'object' || instance === null || !this.hasRules(classRef)) return;
+    for (const name of methodNames(classRef.prototype)) {
       const method = methodOf(instance, name);
       if (method === undefined || byFunction.has(method)) continue;
       byFunction.set(method, this.planMethod(plans, name) ?? NO_PLAN);
@@ -173,10 +192,11 @@ export class FreqLimitPlans {
   /** A function that is not planned yet: of a method without a decorator of ours, or of a class that came later. */
   private planFunction(plans: ClassPlans, handler: Handler): Plan | typeof NO_PLAN {
     const { classRef, byFunction } = plans;
-    const names = methodNames(classRef);
+    const names = methodNames(classRef.prototype);
     const unbound = handler.name.replace(/^bound /, '');
     const name =
       names.find((one) => methodOf(classRef.prototype, one) === handler) ??
+      markedNames(handler, classRef.prototype as object).find((one) => names.includes(one)) ??
       names.find((one) => one === unbound);
     const plan =
       (name === undefined ? this.planStranger(plans, handler) : this.planMethod(plans, name)) ?? NO_PLAN;
@@ -189,7 +209,7 @@ export class FreqLimitPlans {
     const { classRef } = plans;
     const plan = this.planClass(plans);
     if (
-      decoratedHandlers(classRef).length === 0 &&
+      decoratedHandlers(classRef, this.isHandlerClass).length === 0 &&
       plan?.rules.some(({ scope }) => scope === 'handler') !== true
     )
       return plan;
@@ -228,13 +248,40 @@ export class FreqLimitPlans {
     }
   }
 
+  /** All are known before any is planned: a function's declarations depend on whose handlers else it is. */
+  private registerAll(): { plans: ClassPlans; instance: unknown }[] {
+    const found = this.discoverClasses();
+    for (const { classRef } of found) this.prototypes.add(classRef.prototype as object);
+    const registered = found.map(({ classRef, moduleName, instance }) => ({
+      plans: this.register(classRef, moduleName),
+      instance,
+    }));
+    for (const { plans } of registered) this.registerConstructor(plans);
+    return registered;
+  }
+
   private register(classRef: ClassRef, moduleName: string): ClassPlans {
     const known = this.classes.get(classRef);
-    if (known !== undefined) return known;
+    if (known?.classRef === classRef) return known;
     const identity = this.identities.identify(classRef, moduleName);
     const plans: ClassPlans = { classRef, identity, byName: new Map(), byFunction: new WeakMap() };
     this.classes.set(classRef, plans);
     return plans;
+  }
+
+  /** Guards are told the `constructor` of an instance, which is another class behind a proxy or by a mixin. */
+  private registerConstructor(plans: ClassPlans): void {
+    const { classRef } = plans;
+    const told = constructorOf(classRef) ?? classRef;
+    const other = this.classes.get(told);
+    if (other === undefined) this.classes.set(told, plans);
+    if (other === undefined || other === plans || !this.hasRules(classRef) || this.confused.has(classRef))
+      return;
+    this.confused.add(classRef);
+    this.logger.warn(
+      `${classRef.name} has limits, but its prototype has the constructor of ${told.name}, so Nest tells guards that its ` +
+        `requests are for ${other.classRef.name}, and they count there: leave constructor out where methods are copied.`,
+    );
   }
 
   private discoverClasses(): { classRef: ClassRef; moduleName: string; instance: unknown }[] {
@@ -257,17 +304,29 @@ export class FreqLimitPlans {
   /** A guard stands only before what Nest calls from outside, and what is called so carries a decorator that says so. */
   private warnOfUnreachable(classRef: ClassRef, handler: string): void {
     const method = methodOf(classRef.prototype, handler);
-    if (method !== undefined && Reflect.getMetadataKeys(method).length > 0) return;
+    if (method !== undefined && hasOtherMetadata(method)) return;
     this.logger.warn(
       `${classRef.name}.${handler} has a limit, but no decorator of Nest makes it a handler: no guard ever stands before it.`,
     );
+  }
+
+  private declaredLevels(classRef: ClassRef): Level[] {
+    const handlers = decoratedHandlers(classRef, this.isHandlerClass);
+    return [
+      ...classLevels(classRef),
+      ...handlers.flatMap((handler) => handlerLevels(classRef, handler, this.isHandlerClass)),
+    ];
+  }
+
+  private hasRules(classRef: ClassRef): boolean {
+    return this.declaredLevels(classRef).some(({ rules }) => rules.length > 0);
   }
 
   private warnOfBareMilliseconds(): void {
     const levels = [
       { rules: this.namedRules.declared },
       this.appLevel,
-      ...[...this.classes.keys()].flatMap((classRef) => declaredLevels(classRef as ClassRef)),
+      ...[...new Set(this.classes.values())].flatMap(({ classRef }) => this.declaredLevels(classRef)),
     ];
     for (const { rule, place } of levels.flatMap((level) => level.rules)) {
       if (!looksLikeMilliseconds(rule.window)) continue;
@@ -277,17 +336,6 @@ export class FreqLimitPlans {
       );
     }
   }
-}
-
-function declaredLevels(classRef: ClassRef): Level[] {
-  return [
-    ...classLevels(classRef),
-    ...decoratedHandlers(classRef).map((handler) => handlerLevel(classRef, handler)),
-  ];
-}
-
-function hasRules(classRef: ClassRef): boolean {
-  return declaredLevels(classRef).some(({ rules }) => rules.length > 0);
 }
 
 function methodOf(owner: unknown, name: string): Handler | undefined {
