@@ -16,11 +16,8 @@ interface Limited {
   readonly isRoute: boolean;
 }
 
-/** Where Nest's `@UseGuards` and `@Get` and its like keep what they say. */
+/** Where Nest's `@UseGuards` keeps what it says. */
 const GUARDS = '__guards__';
-const ROUTE = 'path';
-/** Where Nest keeps that a class is a controller. */
-const CONTROLLER = '__controller__';
 
 const FORWARDED =
   /^headers\.(x-forwarded-for|forwarded|x-real-ip|cf-connecting-ip|true-client-ip|x-client-ip)$/i;
@@ -49,10 +46,12 @@ export class FreqLimitAdvice implements OnApplicationBootstrap {
   }
 
   private limited(): Limited[] {
-    return this.plans.handlers().flatMap(({ classRef, name, method }) => {
-      const isRoute = Reflect.hasMetadata(CONTROLLER, classRef) && Reflect.hasMetadata(ROUTE, method);
-      // what is no route is known for a handler by some decorator of Nest, and may be none where it has no limit of its own
-      if (!isRoute && !isDecorated(classRef)) return [];
+    const handlers = this.plans.guardedHandlers();
+    const decorated = new Set([...new Set(handlers.map(({ classRef }) => classRef))].filter(isDecorated));
+    return handlers.flatMap(({ classRef, name, method, kind }) => {
+      const isRoute = kind === 'route';
+      // handlers of other kinds may well have no guard, where they have no limit of their own
+      if (!isRoute && !decorated.has(classRef)) return [];
       const rules = this.plans.of(classRef, method)?.rules;
       if (rules === undefined) return [];
       const guards = [

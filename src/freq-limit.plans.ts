@@ -1,11 +1,20 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { FreqLimitError, show } from './core/errors.js';
+import { type AppClass, declaredClasses } from './freq-limit.classes.js';
+import { type HandlerKind, HandlerKinds } from './freq-limit.handler-kinds.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import { FREQ_LIMIT_RESOLVED_OPTIONS } from './freq-limit.tokens.js';
+import { unheldRules } from './freq-limit.unheld-rules.js';
 import { ClassIdentities } from './rules/class-identity.js';
 import { looksLikeMilliseconds, windowName } from './rules/duration.js';
-import { hasOtherMetadata, markedNames, methodNames, namesOfMethod } from './rules/handler-places.js';
+import {
+  hasOtherMetadata,
+  markedNames,
+  methodAt,
+  methodNames,
+  namesOfMethod,
+} from './rules/handler-places.js';
 import {
   type ClassRef,
   classLevels,
@@ -27,6 +36,8 @@ type Handler = { readonly name: string } & object;
 interface ClassPlans {
   readonly classRef: ClassRef;
   readonly identity: string;
+  /** As Nest holds it; `undefined` where the class came later. */
+  appClass: AppClass | undefined;
   readonly byName: Map<string, Plan | undefined>;
   readonly byFunction: WeakMap<Handler, Plan | typeof NO_PLAN>;
 }
@@ -37,6 +48,8 @@ export interface HandlerPlan {
   readonly name: string;
   readonly method: Handler;
   readonly plan: Plan;
+  /** Why guards are called for it; `undefined` where it is not known that they are. */
+  readonly kind: HandlerKind | undefined;
 }
 
 const NO_PLAN = Symbol('no plan');
@@ -54,6 +67,7 @@ export class FreqLimitPlans {
   private readonly rulesById = new Map<string, PlannedRule>();
   private readonly appLevel: Level;
   private readonly namedRules: NamedRules;
+  private readonly kinds: HandlerKinds;
 
   constructor(
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
@@ -66,6 +80,7 @@ export class FreqLimitPlans {
     }));
     this.appLevel = { rules, skip: undefined };
     this.namedRules = new NamedRules(options.namedRules, options);
+    this.kinds = new HandlerKinds(options, discovery);
   }
 
   /**
@@ -85,18 +100,18 @@ export class FreqLimitPlans {
     this.namedRules.problems.forEach((problem) => problems.add(problem));
     // the module's own rules are checked even where no handler would meet them
     attempt(() => this.plan([this.appLevel], NOBODY));
-    for (const { plans, instance } of this.registerAll()) {
-      const { classRef } = plans;
+    const all = this.registerAll();
+    for (const plans of all) {
       attempt(() => this.planClass(plans));
-      for (const handler of decoratedHandlers(classRef, this.isHandlerClass)) {
+      for (const handler of decoratedHandlers(plans.classRef, this.isHandlerClass)) {
         attempt(() => this.planMethod(plans, handler));
-        this.warnOfUnreachable(classRef, handler);
       }
       attempt(() => {
-        this.planInstance(plans, instance);
+        this.planInstance(plans);
       });
     }
     if (problems.size > 0) throw new FreqLimitError('FREQ_LIMIT_INVALID_RULE', [...problems].join('\n'));
+    this.warnOfUnheld(all);
     this.warnOfBareMilliseconds();
   }
 
@@ -105,15 +120,21 @@ export class FreqLimitPlans {
    * passed over: `compile` tells of them.
    */
   handlers(): HandlerPlan[] {
-    return this.registerAll().flatMap(({ plans }) => {
+    return this.registerAll().flatMap((plans) => {
       const { classRef } = plans;
       return methodNames(classRef.prototype).flatMap((name) => {
         const method = methodOf(classRef.prototype, name);
         if (method === undefined || !hasOtherMetadata(method)) return [];
         const plan = this.planIfRight(plans, name);
-        return plan === undefined ? [] : [{ classRef, name, method, plan }];
+        return plan === undefined ? [] : [{ classRef, name, method, plan, kind: this.kindOf(plans, name) }];
       });
     });
+  }
+
+  /** Those of them that guards are called for. To be asked when all is instantiated. */
+  guardedHandlers(): HandlerPlan[] {
+    const { fieldsAreGuarded } = this.kinds;
+    return this.handlers().filter(({ kind }) => kind !== undefined && (kind !== 'field' || fieldsAreGuarded));
   }
 
   private planIfRight(plans: ClassPlans, handler: string): Plan | undefined {
@@ -127,7 +148,7 @@ export class FreqLimitPlans {
 
   /** The plan of a handler; `undefined` where no rule applies to it. */
   of(classRef: ClassRef, handler: Handler): Plan | undefined {
-    const plans = this.classes.get(classRef) ?? this.register(classRef, '');
+    const plans = this.classes.get(classRef) ?? this.register(classRef, undefined);
     const known = plans.byFunction.get(handler) ?? this.planFunction(plans, handler);
     return known === NO_PLAN ? undefined : known;
   }
@@ -179,8 +200,9 @@ export class FreqLimitPlans {
   }
 
   /** Methods that the class has bound or wrapped for its instance are still its methods, and Nest calls those. */
-  private planInstance(plans: ClassPlans, instance: unknown): void {
-    const { classRef, byFunction } = plans;
+  private planInstance(plans: ClassPlans): void {
+    const { classRef, byFunction, appClass } = plans;
+    const instance = appClass?.instance;
     if (typeof instance !== 'object' || instance === null || !this.hasRules(classRef)) return;
     for (const name of methodNames(classRef.prototype)) {
       const method = methodOf(instance, name);
@@ -249,22 +271,22 @@ export class FreqLimitPlans {
   }
 
   /** All are known before any is planned: a function's declarations depend on whose handlers else it is. */
-  private registerAll(): { plans: ClassPlans; instance: unknown }[] {
-    const found = this.discoverClasses();
+  private registerAll(): ClassPlans[] {
+    const found = declaredClasses(this.discovery);
     for (const { classRef } of found) this.prototypes.add(classRef.prototype as object);
-    const registered = found.map(({ classRef, moduleName, instance }) => ({
-      plans: this.register(classRef, moduleName),
-      instance,
-    }));
-    for (const { plans } of registered) this.registerConstructor(plans);
+    const registered = found.map((appClass) => this.register(appClass.classRef, appClass));
+    for (const plans of registered) this.registerConstructor(plans);
     return registered;
   }
 
-  private register(classRef: ClassRef, moduleName: string): ClassPlans {
+  private register(classRef: ClassRef, appClass: AppClass | undefined): ClassPlans {
     const known = this.classes.get(classRef);
-    if (known?.classRef === classRef) return known;
-    const identity = this.identities.identify(classRef, moduleName);
-    const plans: ClassPlans = { classRef, identity, byName: new Map(), byFunction: new WeakMap() };
+    if (known?.classRef === classRef) {
+      known.appClass = appClass ?? known.appClass;
+      return known;
+    }
+    const identity = this.identities.identify(classRef, appClass?.moduleName ?? '');
+    const plans: ClassPlans = { classRef, identity, appClass, byName: new Map(), byFunction: new WeakMap() };
     this.classes.set(classRef, plans);
     return plans;
   }
@@ -284,30 +306,18 @@ export class FreqLimitPlans {
     );
   }
 
-  private discoverClasses(): { classRef: ClassRef; moduleName: string; instance: unknown }[] {
-    const found = new Map<ClassRef, { modules: Set<string>; instance: unknown }>();
-    for (const wrapper of [...this.discovery.getControllers(), ...this.discovery.getProviders()]) {
-      const classRef: unknown = wrapper.metatype;
-      if (wrapper.isNotMetatype || !isClass(classRef)) continue;
-      const instance: unknown = wrapper.isDependencyTreeStatic() ? wrapper.instance : undefined;
-      const entry = found.get(classRef) ?? { modules: new Set(), instance };
-      entry.modules.add(wrapper.host?.metatype.name ?? '');
-      found.set(classRef, entry);
-    }
-    return [...found].map(([classRef, { modules, instance }]) => ({
-      classRef,
-      moduleName: [...modules].sort().join(),
-      instance,
-    }));
+  private kindOf({ classRef, appClass }: ClassPlans, name: string): HandlerKind | undefined {
+    const method = methodAt(classRef.prototype as object, name);
+    return method && appClass && this.kinds.of(appClass, name, method);
   }
 
-  /** A guard stands only before what Nest calls from outside, and what is called so carries a decorator that says so. */
-  private warnOfUnreachable(classRef: ClassRef, handler: string): void {
-    const method = methodOf(classRef.prototype, handler);
-    if (method !== undefined && hasOtherMetadata(method)) return;
-    this.logger.warn(
-      `${classRef.name}.${handler} has a limit, but no decorator of Nest makes it a handler: no guard ever stands before it.`,
-    );
+  private warnOfUnheld(all: readonly ClassPlans[]): void {
+    const classes = all.map((plans) => ({
+      classRef: plans.classRef,
+      kindOf: (name: string) => this.kindOf(plans, name),
+    }));
+    const lines = unheldRules(classes, this.isHandlerClass, this.kinds.fieldsAreGuarded);
+    for (const line of lines) this.logger.warn(line);
   }
 
   private declaredLevels(classRef: ClassRef): Level[] {
@@ -328,13 +338,16 @@ export class FreqLimitPlans {
       this.appLevel,
       ...[...new Set(this.classes.values())].flatMap(({ classRef }) => this.declaredLevels(classRef)),
     ];
-    for (const { rule, place } of levels.flatMap((level) => level.rules)) {
-      if (!looksLikeMilliseconds(rule.window)) continue;
-      this.logger.warn(
-        `${place}: window: a bare number is seconds, so ${rule.window} is ${windowName(rule.window * 1_000)}. ` +
-          `If that is meant, write '${windowName(rule.window * 1_000)}'.`,
-      );
-    }
+    const lines = levels
+      .flatMap((level) => level.rules)
+      .flatMap(({ rule: { window }, place }) => {
+        if (!looksLikeMilliseconds(window)) return [];
+        const name = windowName(window * 1_000);
+        return [
+          `${place}: window: a bare number is seconds, so ${window} is ${name}. If that is meant, write '${name}'.`,
+        ];
+      });
+    for (const line of new Set(lines)) this.logger.warn(line);
   }
 }
 
@@ -345,8 +358,4 @@ function methodOf(owner: unknown, name: string): Handler | undefined {
 
 function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((item, i) => item === b[i]);
-}
-
-function isClass(value: unknown): value is ClassRef {
-  return typeof value === 'function' && typeof value.prototype === 'object';
 }

@@ -84,7 +84,8 @@ export function ownPlacesOf(prototype: object, handler: string): HandlerPlace[] 
   return [{ target: prototype, handler }];
 }
 
-function ownerOf(prototype: object, handler: string): object {
+/** The prototype that has a method: a class's own, or that of a parent. */
+export function ownerOf(prototype: object, handler: string): object {
   return ownPlacesOf(prototype, handler)[0]?.target ?? prototype;
 }
 

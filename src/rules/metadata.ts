@@ -155,8 +155,7 @@ export function constructorOf(classRef: ClassRef): ClassRef | undefined {
  */
 export function handlerLevels(classRef: ClassRef, handler: string, isHandlerClass = NO_CLASS): Level[] {
   const read = new LevelReader('handler');
-  const prototype = classRef.prototype as object;
-  return placesOf(prototype, handler, declaredNames, isHandlerClass)
+  return placesOfHandler(classRef, handler, isHandlerClass)
     .map((place) => read.level(place.target, place.handler, nameOf(place, classRef)))
     .filter(({ rules, skip }) => rules.length > 0 || skip !== undefined);
 }
@@ -167,6 +166,31 @@ function nameOf({ target, handler }: HandlerPlace, classRef: ClassRef): string {
     target === classRef.prototype ||
     Object.prototype.isPrototypeOf.call(target, classRef.prototype as object);
   return `${isInherited ? classRef.name : target.constructor.name}.${handler}`;
+}
+
+/** The places whose declarations a handler has. */
+export function placesOfHandler(
+  { prototype }: ClassRef,
+  handler: string,
+  isHandlerClass: IsHandlerClass,
+): HandlerPlace[] {
+  return placesOf(prototype as object, handler, declaredNames, isHandlerClass);
+}
+
+/** The methods of a class and of its parents on which a rule is written. */
+export function ruledPlaces(classRef: ClassRef): HandlerPlace[] {
+  const places: HandlerPlace[] = [];
+  for (let at: unknown = classRef.prototype; isObject(at); at = Object.getPrototypeOf(at)) {
+    const target = at;
+    const names = declaredNames(target).filter((handler) => own(RULES, target, handler).length > 0);
+    places.push(...names.map((handler) => ({ target, handler })));
+  }
+  return places;
+}
+
+/** A class and its parents, those on which a rule is written. */
+export function ruledClasses(classRef: ClassRef): ClassRef[] {
+  return selfAndParents(classRef).filter((one) => own(RULES, one, undefined).length > 0);
 }
 
 /** The handlers of a class that carry a decorator of ours, its parents' included. */
