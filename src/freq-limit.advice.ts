@@ -14,6 +14,8 @@ interface Limited {
   readonly guards: readonly unknown[];
   /** Whether it answers HTTP requests. */
   readonly isRoute: boolean;
+  /** Whether it is called for a field of a result of GraphQL. */
+  readonly isField: boolean;
 }
 
 /** Where Nest's `@UseGuards` keeps what it says. */
@@ -41,7 +43,13 @@ export class FreqLimitAdvice implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     const limited = this.limited();
     if (limited.length === 0) return;
-    const lines = [notHeld(limited), ...withoutUser(limited), ...byForwarded(limited), byCallerOnly(limited)];
+    const lines = [
+      notHeld(limited),
+      ...withoutUser(limited),
+      ...byForwarded(limited),
+      byCallerOnly(limited),
+      this.withoutOutcome(limited),
+    ];
     for (const line of [...lines, this.trustingAll()]) if (line !== undefined) this.logger.warn(line);
   }
 
@@ -59,8 +67,20 @@ export class FreqLimitAdvice implements OnApplicationBootstrap {
         ...this.config.getGlobalRequestGuards(),
         ...guardsOn(classRef, method),
       ];
-      return [{ name: `${classRef.name}.${name}`, rules, guards, isRoute }];
+      return [{ name: `${classRef.name}.${name}`, rules, guards, isRoute, isField: kind === 'field' }];
     });
+  }
+
+  private withoutOutcome(limited: readonly Limited[]): string | undefined {
+    const fields = limited.filter(
+      ({ isField, rules }) =>
+        isField && rules.some(({ level, counts }) => level === 'handler' && counts !== undefined),
+    );
+    if (fields.length === 0 || this.plans.fieldEnhancers().includes('interceptors')) return undefined;
+    return (
+      `Rules with countWhen count every call of ${namesOf(fields)}, because GraphQL calls no interceptors for fields: add ` +
+      "'interceptors' to fieldResolverEnhancers in the options of GraphQLModule."
+    );
   }
 
   /** Express alone: Fastify's instance does not tell, and `get` of it is a route. */

@@ -1,10 +1,15 @@
 import type { DiscoveryService } from '@nestjs/core';
+import 'reflect-metadata';
+import { methodAt, methodNames } from './rules/handler-places.js';
 import type { ClassRef } from './rules/metadata.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
-/** What Nest looks for in a class: routes and message patterns in controllers, gateways and resolvers in providers. */
-export type ClassRole = 'controller' | 'provider';
+/**
+ * What Nest looks for in a class: routes and message patterns in controllers, gateways and resolvers in providers. Of what
+ * a factory or a value provides Nest knows no class, and looks for resolvers alone.
+ */
+export type ClassRole = 'controller' | 'provider' | 'made';
 
 /** A class of the application. */
 export interface AppClass {
@@ -21,6 +26,16 @@ export function declaredClasses(discovery: DiscoveryService): AppClass[] {
   return distinct([
     ...classesOf(discovery.getControllers(), 'controller', metatypeOf),
     ...classesOf(discovery.getProviders(), 'provider', metatypeOf),
+  ]);
+}
+
+/** The same, and the classes of instances that factories have made or that are given as values. */
+export function allClasses(discovery: DiscoveryService): AppClass[] {
+  return distinct([
+    ...declaredClasses(discovery),
+    ...classesOf(discovery.getProviders(), 'made', classOfInstance).filter(({ classRef }) =>
+      hasMetadata(classRef),
+    ),
   ]);
 }
 
@@ -52,6 +67,30 @@ function distinct(classes: readonly AppClass[]): AppClass[] {
 
 function metatypeOf({ metatype, isNotMetatype }: Wrapper): ClassRef | undefined {
   return !isNotMetatype && isClass(metatype) ? metatype : undefined;
+}
+
+function classOfInstance({ isNotMetatype, isAlias, instance }: Wrapper): ClassRef | undefined {
+  if (!isNotMetatype || isAlias || typeof instance !== 'object' || instance === null) return undefined;
+  try {
+    const prototype = Object.getPrototypeOf(instance) as object | null;
+    if (prototype === null || prototype === Object.prototype) return undefined;
+    const classRef: unknown = Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value;
+    return isClass(classRef) && classRef.prototype === prototype ? classRef : undefined;
+  } catch {
+    // a proxy may show what it likes
+    return undefined;
+  }
+}
+
+/** Whether a decorator says anything of a class or of its methods: what factories make is most often of other packages. */
+function hasMetadata(classRef: ClassRef): boolean {
+  const prototype = classRef.prototype as object;
+  const hasKeys = (target: object): boolean => Reflect.getMetadataKeys(target).length > 0;
+  return (
+    hasKeys(classRef) ||
+    hasKeys(prototype) ||
+    methodNames(prototype).some((name) => hasKeys(methodAt(prototype, name) ?? {}))
+  );
 }
 
 function isClass(value: unknown): value is ClassRef {

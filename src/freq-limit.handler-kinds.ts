@@ -36,8 +36,9 @@ export class HandlerKinds {
     const has = (key: string): boolean => Reflect.hasMetadata(key, method);
     if (roles.has('controller') && has(ROUTE)) return 'route';
     if (roles.has('controller') && has(PATTERN)) return 'pattern';
-    if (roles.has('provider')) {
-      if (has(GATEWAY_MESSAGE) && Reflect.hasMetadata(GATEWAY_CLASS, classRef)) return 'gateway';
+    const isGateway = roles.has('provider') && Reflect.hasMetadata(GATEWAY_CLASS, classRef);
+    if (isGateway && has(GATEWAY_MESSAGE)) return 'gateway';
+    if (roles.has('provider') || roles.has('made')) {
       if (OPERATIONS.includes(Reflect.getMetadata(RESOLVER_TYPE, method))) return 'operation';
       if (has(RESOLVER_FIELD) || has(RESOLVER_REFERENCE)) return 'field';
     }
@@ -48,12 +49,12 @@ export class HandlerKinds {
     return isOfLibrary ? 'library' : undefined;
   }
 
-  /** Whether GraphQL calls guards for fields of results. To be asked when all is instantiated. */
-  get fieldsAreGuarded(): boolean {
-    return this.discovery.getProviders().some(({ token, instance }) => {
-      if (token !== GRAPHQL_OPTIONS) return false;
+  /** What GraphQL calls for fields of results: guards, interceptors. To be asked when all is instantiated. */
+  fieldEnhancers(): readonly unknown[] {
+    return this.discovery.getProviders().flatMap(({ token, instance }) => {
+      if (token !== GRAPHQL_OPTIONS) return [];
       const { fieldResolverEnhancers } = Object(instance) as { readonly fieldResolverEnhancers?: unknown };
-      return Array.isArray(fieldResolverEnhancers) && fieldResolverEnhancers.includes('guards');
+      return Array.isArray(fieldResolverEnhancers) ? (fieldResolverEnhancers as readonly unknown[]) : [];
     });
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { FreqLimitError, show } from './core/errors.js';
-import { type AppClass, declaredClasses } from './freq-limit.classes.js';
+import { allClasses, type AppClass, declaredClasses } from './freq-limit.classes.js';
 import { type HandlerKind, HandlerKinds } from './freq-limit.handler-kinds.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import { FREQ_LIMIT_RESOLVED_OPTIONS } from './freq-limit.tokens.js';
@@ -68,6 +68,7 @@ export class FreqLimitPlans {
   private readonly appLevel: Level;
   private readonly namedRules: NamedRules;
   private readonly kinds: HandlerKinds;
+  private isInstantiated = false;
 
   constructor(
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
@@ -84,7 +85,7 @@ export class FreqLimitPlans {
   }
 
   /**
-   * Finds all classes of the application and plans their decorated handlers.
+   * Finds all classes of the application and plans their decorated handlers. To be called when all is instantiated.
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` with a line for every wrong declaration
    */
   compile(): void {
@@ -100,6 +101,7 @@ export class FreqLimitPlans {
     this.namedRules.problems.forEach((problem) => problems.add(problem));
     // the module's own rules are checked even where no handler would meet them
     attempt(() => this.plan([this.appLevel], NOBODY));
+    this.isInstantiated = true;
     const all = this.registerAll();
     for (const plans of all) {
       attempt(() => this.planClass(plans));
@@ -116,8 +118,8 @@ export class FreqLimitPlans {
   }
 
   /**
-   * The handlers that have a plan, as far as they can be told before anything is instantiated. Wrong declarations are
-   * passed over: `compile` tells of them.
+   * The handlers that have a plan; before `compile` those of classes that Nest knows without an instance. Wrong
+   * declarations are passed over: `compile` tells of them.
    */
   handlers(): HandlerPlan[] {
     return this.registerAll().flatMap((plans) => {
@@ -133,8 +135,13 @@ export class FreqLimitPlans {
 
   /** Those of them that guards are called for. To be asked when all is instantiated. */
   guardedHandlers(): HandlerPlan[] {
-    const { fieldsAreGuarded } = this.kinds;
+    const fieldsAreGuarded = this.fieldEnhancers().includes('guards');
     return this.handlers().filter(({ kind }) => kind !== undefined && (kind !== 'field' || fieldsAreGuarded));
+  }
+
+  /** What GraphQL calls for fields of results. To be asked when all is instantiated. */
+  fieldEnhancers(): readonly unknown[] {
+    return this.kinds.fieldEnhancers();
   }
 
   private planIfRight(plans: ClassPlans, handler: string): Plan | undefined {
@@ -272,7 +279,9 @@ export class FreqLimitPlans {
 
   /** All are known before any is planned: a function's declarations depend on whose handlers else it is. */
   private registerAll(): ClassPlans[] {
-    const found = declaredClasses(this.discovery);
+    // what factories make cannot be seen before, and what some of them have made already must not come first in one process
+    // and last in another
+    const found = this.isInstantiated ? allClasses(this.discovery) : declaredClasses(this.discovery);
     for (const { classRef } of found) this.prototypes.add(classRef.prototype as object);
     const registered = found.map((appClass) => this.register(appClass.classRef, appClass));
     for (const plans of registered) this.registerConstructor(plans);
@@ -316,7 +325,7 @@ export class FreqLimitPlans {
       classRef: plans.classRef,
       kindOf: (name: string) => this.kindOf(plans, name),
     }));
-    const lines = unheldRules(classes, this.isHandlerClass, this.kinds.fieldsAreGuarded);
+    const lines = unheldRules(classes, this.isHandlerClass, this.fieldEnhancers().includes('guards'));
     for (const line of lines) this.logger.warn(line);
   }
 
