@@ -14,13 +14,12 @@ interface Limited {
   readonly guards: readonly unknown[];
   /** Whether it answers HTTP requests. */
   readonly isRoute: boolean;
+  /** Whether it is called for a field of a result of GraphQL. */
+  readonly isField: boolean;
 }
 
-/** Where Nest's `@UseGuards` and `@Get` and its like keep what they say. */
+/** Where Nest's `@UseGuards` keeps what it says. */
 const GUARDS = '__guards__';
-const ROUTE = 'path';
-/** Where Nest keeps that a class is a controller. */
-const CONTROLLER = '__controller__';
 
 const FORWARDED =
   /^headers\.(x-forwarded-for|forwarded|x-real-ip|cf-connecting-ip|true-client-ip|x-client-ip)$/i;
@@ -44,15 +43,23 @@ export class FreqLimitAdvice implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     const limited = this.limited();
     if (limited.length === 0) return;
-    const lines = [notHeld(limited), ...withoutUser(limited), ...byForwarded(limited), byCallerOnly(limited)];
+    const lines = [
+      notHeld(limited),
+      ...withoutUser(limited),
+      ...byForwarded(limited),
+      byCallerOnly(limited),
+      this.withoutOutcome(limited),
+    ];
     for (const line of [...lines, this.trustingAll()]) if (line !== undefined) this.logger.warn(line);
   }
 
   private limited(): Limited[] {
-    return this.plans.handlers().flatMap(({ classRef, name, method }) => {
-      const isRoute = Reflect.hasMetadata(CONTROLLER, classRef) && Reflect.hasMetadata(ROUTE, method);
-      // what is no route is known for a handler by some decorator of Nest, and may be none where it has no limit of its own
-      if (!isRoute && !isDecorated(classRef)) return [];
+    const handlers = this.plans.guardedHandlers();
+    const decorated = new Set([...new Set(handlers.map(({ classRef }) => classRef))].filter(isDecorated));
+    return handlers.flatMap(({ classRef, name, method, kind }) => {
+      const isRoute = kind === 'route';
+      // handlers of other kinds may well have no guard, where they have no limit of their own
+      if (!isRoute && !decorated.has(classRef)) return [];
       const rules = this.plans.of(classRef, method)?.rules;
       if (rules === undefined) return [];
       const guards = [
@@ -60,8 +67,20 @@ export class FreqLimitAdvice implements OnApplicationBootstrap {
         ...this.config.getGlobalRequestGuards(),
         ...guardsOn(classRef, method),
       ];
-      return [{ name: `${classRef.name}.${name}`, rules, guards, isRoute }];
+      return [{ name: `${classRef.name}.${name}`, rules, guards, isRoute, isField: kind === 'field' }];
     });
+  }
+
+  private withoutOutcome(limited: readonly Limited[]): string | undefined {
+    const fields = limited.filter(
+      ({ isField, rules }) =>
+        isField && rules.some(({ level, counts }) => level === 'handler' && counts !== undefined),
+    );
+    if (fields.length === 0 || this.plans.fieldEnhancers().includes('interceptors')) return undefined;
+    return (
+      `Rules with countWhen count every call of ${namesOf(fields)}, because GraphQL calls no interceptors for fields: add ` +
+      "'interceptors' to fieldResolverEnhancers in the options of GraphQLModule."
+    );
   }
 
   /** Express alone: Fastify's instance does not tell, and `get` of it is a route. */

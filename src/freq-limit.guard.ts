@@ -14,6 +14,7 @@ import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
 import { Refusals } from './freq-limit.refusals.js';
 import type { Reporter } from './freq-limit.reporter.js';
+import { KnownOutcomes } from './freq-limit.known-outcomes.js';
 import { type Response, Settlement } from './freq-limit.settlement.js';
 import {
   FREQ_LIMIT_ADAPTERS,
@@ -65,6 +66,7 @@ export class FreqLimitGuard implements CanActivate {
   private readonly headers: AnswerHeaders;
   private readonly refusals: Refusals;
   private readonly settlement: Settlement;
+  private readonly outcomes = new KnownOutcomes();
 
   constructor(
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
@@ -153,7 +155,7 @@ export class FreqLimitGuard implements CanActivate {
   /** Lets those who come after it know what was decided, and gives back what should not have counted. */
   private keep(verdict: Verdict, { checks, results }: Answered, asked: Asked): void {
     const { context, adapter, plan } = asked;
-    if (!plan.settles) {
+    if (!plan.settles || !this.outcomes.isKnown(context)) {
       keep(context, { verdict, settle: undefined });
       return;
     }

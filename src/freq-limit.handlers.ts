@@ -39,8 +39,17 @@ export function prepareHandlers(handlers: readonly HandlerPlan[], options: Resol
   documentDenials(handlers, options);
 }
 
+/** Whether an interceptor of ours sees how calls of a handler end: it is put there before Nest makes use of the handler. */
+export function seesOutcome(method: object): boolean {
+  return interceptorsOf(method).some(isOutcomeInterceptor);
+}
+
+function interceptorsOf(method: object): readonly unknown[] {
+  return (Reflect.getMetadata(INTERCEPTORS, method) ?? []) as readonly unknown[];
+}
+
 function putAround(method: object, interceptor: NestInterceptor, isThere: (other: unknown) => boolean): void {
-  const others = (Reflect.getMetadata(INTERCEPTORS, method) ?? []) as readonly unknown[];
+  const others = interceptorsOf(method);
   if (others.some(isThere)) return;
   Reflect.defineMetadata(INTERCEPTORS, [interceptor, ...others], method);
 }

@@ -1,11 +1,6 @@
 import { Logger } from '@nestjs/common';
-import 'reflect-metadata';
 import { guardsOn, isOurs, namesOf } from './freq-limit.advice.js';
 import type { HandlerPlan } from './freq-limit.plans.js';
-
-/** Where Nest keeps what `@MessagePattern` and `@EventPattern`, and `@SubscribeMessage` say. */
-const PATTERN = 'microservices:pattern';
-const MESSAGE = 'websockets:message_mapping';
 
 /**
  * Tells the log of message handlers with limits of their own, or of their class, that no guard of the application may
@@ -16,7 +11,7 @@ const MESSAGE = 'websockets:message_mapping';
 export async function adviseOfMessages(handlers: readonly HandlerPlan[], hasHttp: boolean): Promise<void> {
   const logger = new Logger('FreqLimit');
   const unguarded = handlers.filter((handler) => isLimitedItself(handler) && !isGuarded(handler));
-  const patterns = hasHttp ? unguarded.filter(({ method }) => Reflect.hasMetadata(PATTERN, method)) : [];
+  const patterns = hasHttp ? unguarded.filter(({ kind }) => kind === 'pattern') : [];
   if (patterns.length > 0) {
     logger.warn(
       `${named(patterns)}: limits on message handlers of an application that answers HTTP too. Nest puts global guards ` +
@@ -24,7 +19,7 @@ export async function adviseOfMessages(handlers: readonly HandlerPlan[], hasHttp
         '@UseGuards(FreqLimitGuard) beside the limits, which also ends this warning.',
     );
   }
-  const messages = unguarded.filter(({ method }) => Reflect.hasMetadata(MESSAGE, method));
+  const messages = unguarded.filter(({ kind }) => kind === 'gateway');
   if (messages.length > 0 && !(await gatewaysHaveGlobalGuards())) {
     logger.warn(
       `${named(messages)}: limits on message handlers of gateways, before which this version of Nest puts no global ` +

@@ -91,13 +91,14 @@ export class FreqLimitModule
 
   constructor(
     @Inject(FREQ_LIMIT_ADAPTERS) private readonly adapters: Adapters,
-    @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) options: ResolvedOptions,
+    @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
   ) {
     super();
+    this.initializeFirst();
     this.handlers = plans.handlers();
     prepareHandlers(this.handlers, options);
   }
@@ -123,6 +124,7 @@ export class FreqLimitModule
   async onModuleInit(): Promise<void> {
     this.refuseSecondRegistration();
     this.plans.compile();
+    this.prepareMade();
     await adviseOfMessages(this.handlers, this.hasHttp);
     await this.store.open();
   }
@@ -135,6 +137,24 @@ export class FreqLimitModule
   /** After the last request is answered. */
   async onApplicationShutdown(): Promise<void> {
     await this.store.close();
+  }
+
+  /**
+   * Resolvers are looked for when `GraphQLModule` is initialized, and by then those that factories have made must be
+   * prepared. Nest initializes the module of the greatest distance first, which global modules have without this.
+   */
+  private initializeFirst(): void {
+    for (const module of this.modules.values()) {
+      if (module.providers.has(FREQ_LIMIT_STORE)) module.distance = Infinity;
+    }
+  }
+
+  private prepareMade(): void {
+    const known = new Set(this.handlers.map(({ method }) => method));
+    prepareHandlers(
+      this.plans.handlers().filter(({ method }) => !known.has(method)),
+      this.options,
+    );
   }
 
   private get hasHttp(): boolean {

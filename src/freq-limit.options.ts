@@ -284,7 +284,14 @@ const ADAPTER: readonly (keyof ContextAdapter)[] = [
   'response',
   'toError',
   'hasClients',
+  'handlerMetadata',
 ];
+const METADATA_KEYS: Form<NonNullable<ContextAdapter['handlerMetadata']>> = {
+  fits: (value): value is string | symbol =>
+    [value].flat().length > 0 &&
+    [value].flat().every((key) => typeof key === 'symbol' || (typeof key === 'string' && key !== '')),
+  words: 'a metadata key (a text or a symbol), or a list of these',
+};
 const NAMED_RULES: Form<NamedRulesTable> = {
   fits: (value): value is NamedRulesTable =>
     typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -358,8 +365,9 @@ function adaptersOf(given: unknown, read: Properties): Readonly<Record<string, C
   for (const [type, adapter] of Object.entries(adapters)) {
     const place = `FreqLimitModule: contextAdapters.${type}`;
     const of = new Properties(place, invalidOptions);
-    const { hasClients, ...functions } = of.object(adapter, ADAPTER);
+    const { hasClients, handlerMetadata, ...functions } = of.object(adapter, ADAPTER);
     of.optional('hasClients', hasClients, BOOLEAN);
+    of.optional('handlerMetadata', handlerMetadata, METADATA_KEYS);
     for (const [name, value] of Object.entries(functions)) of.optional(name, value, A_FUNCTION);
   }
   return adapters as Readonly<Record<string, ContextAdapter>>;

@@ -1,16 +1,27 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { FreqLimitError, show } from './core/errors.js';
+import { allClasses, type AppClass, declaredClasses } from './freq-limit.classes.js';
+import { type HandlerKind, HandlerKinds } from './freq-limit.handler-kinds.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import { FREQ_LIMIT_RESOLVED_OPTIONS } from './freq-limit.tokens.js';
+import { unheldRules } from './freq-limit.unheld-rules.js';
 import { ClassIdentities } from './rules/class-identity.js';
 import { looksLikeMilliseconds, windowName } from './rules/duration.js';
 import {
+  hasOtherMetadata,
+  markedNames,
+  methodAt,
+  methodNames,
+  namesOfMethod,
+} from './rules/handler-places.js';
+import {
   type ClassRef,
   classLevels,
+  constructorOf,
+  contradictionOf,
   decoratedHandlers,
-  handlerLevel,
-  methodNames,
+  handlerLevels,
   traitsOf,
 } from './rules/metadata.js';
 import { NamedRules } from './rules/named-rules.js';
@@ -25,6 +36,8 @@ type Handler = { readonly name: string } & object;
 interface ClassPlans {
   readonly classRef: ClassRef;
   readonly identity: string;
+  /** As Nest holds it; `undefined` where the class came later. */
+  appClass: AppClass | undefined;
   readonly byName: Map<string, Plan | undefined>;
   readonly byFunction: WeakMap<Handler, Plan | typeof NO_PLAN>;
 }
@@ -35,6 +48,8 @@ export interface HandlerPlan {
   readonly name: string;
   readonly method: Handler;
   readonly plan: Plan;
+  /** Why guards are called for it; `undefined` where it is not known that they are. */
+  readonly kind: HandlerKind | undefined;
 }
 
 const NO_PLAN = Symbol('no plan');
@@ -45,10 +60,15 @@ const NOBODY: Owner = { className: '', classIdentity: '', handler: undefined };
 export class FreqLimitPlans {
   private readonly logger = new Logger('FreqLimit');
   private readonly classes = new Map<unknown, ClassPlans>();
+  private readonly prototypes = new WeakSet();
+  private readonly confused = new WeakSet();
+  private readonly isHandlerClass = (prototype: object): boolean => this.prototypes.has(prototype);
   private readonly identities = new ClassIdentities();
   private readonly rulesById = new Map<string, PlannedRule>();
   private readonly appLevel: Level;
   private readonly namedRules: NamedRules;
+  private readonly kinds: HandlerKinds;
+  private isInstantiated = false;
 
   constructor(
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
@@ -61,10 +81,11 @@ export class FreqLimitPlans {
     }));
     this.appLevel = { rules, skip: undefined };
     this.namedRules = new NamedRules(options.namedRules, options);
+    this.kinds = new HandlerKinds(options, discovery);
   }
 
   /**
-   * Finds all classes of the application and plans their decorated handlers.
+   * Finds all classes of the application and plans their decorated handlers. To be called when all is instantiated.
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` with a line for every wrong declaration
    */
   compile(): void {
@@ -80,35 +101,47 @@ export class FreqLimitPlans {
     this.namedRules.problems.forEach((problem) => problems.add(problem));
     // the module's own rules are checked even where no handler would meet them
     attempt(() => this.plan([this.appLevel], NOBODY));
-    for (const { classRef, moduleName, instance } of this.discoverClasses()) {
-      const plans = this.register(classRef, moduleName);
+    this.isInstantiated = true;
+    const all = this.registerAll();
+    for (const plans of all) {
       attempt(() => this.planClass(plans));
-      for (const handler of decoratedHandlers(classRef)) {
+      for (const handler of decoratedHandlers(plans.classRef, this.isHandlerClass)) {
         attempt(() => this.planMethod(plans, handler));
-        this.warnOfUnreachable(classRef, handler);
       }
       attempt(() => {
-        this.planInstance(plans, instance);
+        this.planInstance(plans);
       });
     }
     if (problems.size > 0) throw new FreqLimitError('FREQ_LIMIT_INVALID_RULE', [...problems].join('\n'));
+    this.warnOfUnheld(all);
     this.warnOfBareMilliseconds();
   }
 
   /**
-   * The handlers that have a plan, as far as they can be told before anything is instantiated. Wrong declarations are
-   * passed over: `compile` tells of them.
+   * The handlers that have a plan; before `compile` those of classes that Nest knows without an instance. Wrong
+   * declarations are passed over: `compile` tells of them.
    */
   handlers(): HandlerPlan[] {
-    return this.discoverClasses().flatMap(({ classRef, moduleName }) => {
-      const plans = this.register(classRef, moduleName);
-      return methodNames(classRef).flatMap((name) => {
+    return this.registerAll().flatMap((plans) => {
+      const { classRef } = plans;
+      return methodNames(classRef.prototype).flatMap((name) => {
         const method = methodOf(classRef.prototype, name);
-        if (method === undefined || Reflect.getMetadataKeys(method).length === 0) return [];
+        if (method === undefined || !hasOtherMetadata(method)) return [];
         const plan = this.planIfRight(plans, name);
-        return plan === undefined ? [] : [{ classRef, name, method, plan }];
+        return plan === undefined ? [] : [{ classRef, name, method, plan, kind: this.kindOf(plans, name) }];
       });
     });
+  }
+
+  /** Those of them that guards are called for. To be asked when all is instantiated. */
+  guardedHandlers(): HandlerPlan[] {
+    const fieldsAreGuarded = this.fieldEnhancers().includes('guards');
+    return this.handlers().filter(({ kind }) => kind !== undefined && (kind !== 'field' || fieldsAreGuarded));
+  }
+
+  /** What GraphQL calls for fields of results. To be asked when all is instantiated. */
+  fieldEnhancers(): readonly unknown[] {
+    return this.kinds.fieldEnhancers();
   }
 
   private planIfRight(plans: ClassPlans, handler: string): Plan | undefined {
@@ -122,7 +155,7 @@ export class FreqLimitPlans {
 
   /** The plan of a handler; `undefined` where no rule applies to it. */
   of(classRef: ClassRef, handler: Handler): Plan | undefined {
-    const plans = this.classes.get(classRef) ?? this.register(classRef, '');
+    const plans = this.classes.get(classRef) ?? this.register(classRef, undefined);
     const known = plans.byFunction.get(handler) ?? this.planFunction(plans, handler);
     return known === NO_PLAN ? undefined : known;
   }
@@ -136,7 +169,7 @@ export class FreqLimitPlans {
     const plans = this.classes.get(classRef);
     if (plans === undefined) throw new TypeError(`${show(classRef)} is no controller of this application`);
     if (handler === undefined) return this.planClass(plans)?.rules ?? [];
-    if (!methodNames(classRef).includes(handler)) {
+    if (!methodNames(plans.classRef.prototype).includes(handler)) {
       throw new TypeError(`${classRef.name} has no handler called ${show(handler)}`);
     }
     return this.planMethod(plans, handler)?.rules ?? [];
@@ -150,20 +183,35 @@ export class FreqLimitPlans {
   private planMethod(plans: ClassPlans, handler: string): Plan | undefined {
     const { classRef, identity, byName, byFunction } = plans;
     if (byName.has(handler)) return byName.get(handler);
-    const levels = [this.appLevel, ...classLevels(classRef), handlerLevel(classRef, handler)];
-    const owner = { className: classRef.name, classIdentity: identity, handler };
-    const plan = this.plan(levels, owner, traitsOf(classRef, handler));
-    byName.set(handler, plan);
+    this.refuseContradiction(classRef, handler);
+    // one function under several names is one handler, for guards are not told by which it was called
+    const names = namesOfMethod(classRef.prototype as object, handler);
+    const [name = handler] = names;
+    const own = handlerLevels(classRef, name, this.isHandlerClass);
+    const levels = [this.appLevel, ...classLevels(classRef), ...own];
+    const owner = { className: classRef.name, classIdentity: identity, handler: name };
+    const plan = this.plan(levels, owner, traitsOf(classRef, name, this.isHandlerClass));
+    for (const one of [handler, ...names]) byName.set(one, plan);
     const method = methodOf(classRef.prototype, handler);
     if (method !== undefined) byFunction.set(method, plan ?? NO_PLAN);
     return plan;
   }
 
+  private refuseContradiction(classRef: ClassRef, handler: string): void {
+    const other = contradictionOf(classRef, handler);
+    if (other === undefined) return;
+    throw invalidRule(
+      `@FreqLimit on ${classRef.name}.${handler}: ${other} is the same function and has other limits, and a guard cannot ` +
+        'tell which of the two is called; make one of them a function of its own',
+    );
+  }
+
   /** Methods that the class has bound or wrapped for its instance are still its methods, and Nest calls those. */
-  private planInstance(plans: ClassPlans, instance: unknown): void {
-    const { classRef, byFunction } = plans;
-    if (typeof instance !== 'object' || instance === null || !hasRules(classRef)) return;
-    for (const name of methodNames(classRef)) {
+  private planInstance(plans: ClassPlans): void {
+    const { classRef, byFunction, appClass } = plans;
+    const instance = appClass?.instance;
+    if (typeof instance !== 'object' || instance === null || !this.hasRules(classRef)) return;
+    for (const name of methodNames(classRef.prototype)) {
       const method = methodOf(instance, name);
       if (method === undefined || byFunction.has(method)) continue;
       byFunction.set(method, this.planMethod(plans, name) ?? NO_PLAN);
@@ -173,10 +221,11 @@ export class FreqLimitPlans {
   /** A function that is not planned yet: of a method without a decorator of ours, or of a class that came later. */
   private planFunction(plans: ClassPlans, handler: Handler): Plan | typeof NO_PLAN {
     const { classRef, byFunction } = plans;
-    const names = methodNames(classRef);
+    const names = methodNames(classRef.prototype);
     const unbound = handler.name.replace(/^bound /, '');
     const name =
       names.find((one) => methodOf(classRef.prototype, one) === handler) ??
+      markedNames(handler, classRef.prototype as object).find((one) => names.includes(one)) ??
       names.find((one) => one === unbound);
     const plan =
       (name === undefined ? this.planStranger(plans, handler) : this.planMethod(plans, name)) ?? NO_PLAN;
@@ -189,7 +238,7 @@ export class FreqLimitPlans {
     const { classRef } = plans;
     const plan = this.planClass(plans);
     if (
-      decoratedHandlers(classRef).length === 0 &&
+      decoratedHandlers(classRef, this.isHandlerClass).length === 0 &&
       plan?.rules.some(({ scope }) => scope === 'handler') !== true
     )
       return plan;
@@ -228,66 +277,87 @@ export class FreqLimitPlans {
     }
   }
 
-  private register(classRef: ClassRef, moduleName: string): ClassPlans {
+  /** All are known before any is planned: a function's declarations depend on whose handlers else it is. */
+  private registerAll(): ClassPlans[] {
+    // what factories make cannot be seen before, and what some of them have made already must not come first in one process
+    // and last in another
+    const found = this.isInstantiated ? allClasses(this.discovery) : declaredClasses(this.discovery);
+    for (const { classRef } of found) this.prototypes.add(classRef.prototype as object);
+    const registered = found.map((appClass) => this.register(appClass.classRef, appClass));
+    for (const plans of registered) this.registerConstructor(plans);
+    return registered;
+  }
+
+  private register(classRef: ClassRef, appClass: AppClass | undefined): ClassPlans {
     const known = this.classes.get(classRef);
-    if (known !== undefined) return known;
-    const identity = this.identities.identify(classRef, moduleName);
-    const plans: ClassPlans = { classRef, identity, byName: new Map(), byFunction: new WeakMap() };
+    if (known?.classRef === classRef) {
+      known.appClass = appClass ?? known.appClass;
+      return known;
+    }
+    const identity = this.identities.identify(classRef, appClass?.moduleName ?? '');
+    const plans: ClassPlans = { classRef, identity, appClass, byName: new Map(), byFunction: new WeakMap() };
     this.classes.set(classRef, plans);
     return plans;
   }
 
-  private discoverClasses(): { classRef: ClassRef; moduleName: string; instance: unknown }[] {
-    const found = new Map<ClassRef, { modules: Set<string>; instance: unknown }>();
-    for (const wrapper of [...this.discovery.getControllers(), ...this.discovery.getProviders()]) {
-      const classRef: unknown = wrapper.metatype;
-      if (wrapper.isNotMetatype || !isClass(classRef)) continue;
-      const instance: unknown = wrapper.isDependencyTreeStatic() ? wrapper.instance : undefined;
-      const entry = found.get(classRef) ?? { modules: new Set(), instance };
-      entry.modules.add(wrapper.host?.metatype.name ?? '');
-      found.set(classRef, entry);
-    }
-    return [...found].map(([classRef, { modules, instance }]) => ({
-      classRef,
-      moduleName: [...modules].sort().join(),
-      instance,
-    }));
+  /** Guards are told the `constructor` of an instance, which is another class behind a proxy or by a mixin. */
+  private registerConstructor(plans: ClassPlans): void {
+    const { classRef } = plans;
+    const told = constructorOf(classRef) ?? classRef;
+    const other = this.classes.get(told);
+    if (other === undefined) this.classes.set(told, plans);
+    if (other === undefined || other === plans || !this.hasRules(classRef) || this.confused.has(classRef))
+      return;
+    this.confused.add(classRef);
+    this.logger.warn(
+      `${classRef.name} has limits, but its prototype has the constructor of ${told.name}, so Nest tells guards that its ` +
+        `requests are for ${other.classRef.name}, and they count there: leave constructor out where methods are copied.`,
+    );
   }
 
-  /** A guard stands only before what Nest calls from outside, and what is called so carries a decorator that says so. */
-  private warnOfUnreachable(classRef: ClassRef, handler: string): void {
-    const method = methodOf(classRef.prototype, handler);
-    if (method !== undefined && Reflect.getMetadataKeys(method).length > 0) return;
-    this.logger.warn(
-      `${classRef.name}.${handler} has a limit, but no decorator of Nest makes it a handler: no guard ever stands before it.`,
-    );
+  private kindOf({ classRef, appClass }: ClassPlans, name: string): HandlerKind | undefined {
+    const method = methodAt(classRef.prototype as object, name);
+    return method && appClass && this.kinds.of(appClass, name, method);
+  }
+
+  private warnOfUnheld(all: readonly ClassPlans[]): void {
+    const classes = all.map((plans) => ({
+      classRef: plans.classRef,
+      kindOf: (name: string) => this.kindOf(plans, name),
+    }));
+    const lines = unheldRules(classes, this.isHandlerClass, this.fieldEnhancers().includes('guards'));
+    for (const line of lines) this.logger.warn(line);
+  }
+
+  private declaredLevels(classRef: ClassRef): Level[] {
+    const handlers = decoratedHandlers(classRef, this.isHandlerClass);
+    return [
+      ...classLevels(classRef),
+      ...handlers.flatMap((handler) => handlerLevels(classRef, handler, this.isHandlerClass)),
+    ];
+  }
+
+  private hasRules(classRef: ClassRef): boolean {
+    return this.declaredLevels(classRef).some(({ rules }) => rules.length > 0);
   }
 
   private warnOfBareMilliseconds(): void {
     const levels = [
       { rules: this.namedRules.declared },
       this.appLevel,
-      ...[...this.classes.keys()].flatMap((classRef) => declaredLevels(classRef as ClassRef)),
+      ...[...new Set(this.classes.values())].flatMap(({ classRef }) => this.declaredLevels(classRef)),
     ];
-    for (const { rule, place } of levels.flatMap((level) => level.rules)) {
-      if (!looksLikeMilliseconds(rule.window)) continue;
-      this.logger.warn(
-        `${place}: window: a bare number is seconds, so ${rule.window} is ${windowName(rule.window * 1_000)}. ` +
-          `If that is meant, write '${windowName(rule.window * 1_000)}'.`,
-      );
-    }
+    const lines = levels
+      .flatMap((level) => level.rules)
+      .flatMap(({ rule: { window }, place }) => {
+        if (!looksLikeMilliseconds(window)) return [];
+        const name = windowName(window * 1_000);
+        return [
+          `${place}: window: a bare number is seconds, so ${window} is ${name}. If that is meant, write '${name}'.`,
+        ];
+      });
+    for (const line of new Set(lines)) this.logger.warn(line);
   }
-}
-
-function declaredLevels(classRef: ClassRef): Level[] {
-  return [
-    ...classLevels(classRef),
-    ...decoratedHandlers(classRef).map((handler) => handlerLevel(classRef, handler)),
-  ];
-}
-
-function hasRules(classRef: ClassRef): boolean {
-  return declaredLevels(classRef).some(({ rules }) => rules.length > 0);
 }
 
 function methodOf(owner: unknown, name: string): Handler | undefined {
@@ -297,8 +367,4 @@ function methodOf(owner: unknown, name: string): Handler | undefined {
 
 function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((item, i) => item === b[i]);
-}
-
-function isClass(value: unknown): value is ClassRef {
-  return typeof value === 'function' && typeof value.prototype === 'object';
 }

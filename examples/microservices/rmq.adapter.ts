@@ -13,4 +13,5 @@ export const RMQ: ContextAdapter = {
   },
   toError: (exception) => new Error(exception.message, { cause: exception }),
   hasClients: false,
+  handlerMetadata: 'rmq:handler',
 };

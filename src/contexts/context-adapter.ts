@@ -30,4 +30,11 @@ export interface ContextAdapter {
    * @default true
    */
   readonly hasClients?: boolean;
+  /**
+   * The metadata key, or keys, by which a library marks the methods that it calls guards for. It is looked for on the
+   * method and on its class under the method's name. Limits on such methods are known to hold, and the log has no line of
+   * them at start-up.
+   * @default none; routes, message and event patterns, messages of gateways and resolvers are known
+   */
+  readonly handlerMetadata?: string | symbol | readonly (string | symbol)[];
 }

@@ -1,3 +1,5 @@
+import { markMethod } from '../rules/handler-places.js';
+
 /** A decorator for classes and their methods, which refuses to stand anywhere else. */
 export function decorate(
   name: string,
@@ -12,5 +14,6 @@ export function decorate(
       throw new TypeError(`${name} stands on a class or on a method; ${owner}.${String(handler)} is neither`);
     }
     declare(target, handler);
+    if (isMethod) markMethod(descriptor.value, target, handler);
   };
 }

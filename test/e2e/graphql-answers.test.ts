@@ -272,9 +272,10 @@ class Rows {
 
 describe.each(DRIVERS)('outcomes of fields of results of %s', (driver) => {
   it.each([
-    ['are unknown without interceptors, and count', ['guards']],
-    ['count as they are with them', ['guards', 'interceptors']],
-  ])('%s', async (_, fieldResolverEnhancers) => {
+    ['are unknown without interceptors, and count, as the log says', ['guards'], 1],
+    ['count as they are with them', ['guards', 'interceptors'], 0],
+  ])('%s', async (_, fieldResolverEnhancers, warnings) => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
     const { url } = await startGraphql(driver, {
       resolvers: [Rows],
       limits: inRedis(),
@@ -283,6 +284,10 @@ describe.each(DRIVERS)('outcomes of fields of results of %s', (driver) => {
     const { data, errors } = await ask(url, '{ rows { value } }');
     expect(data).toEqual({ rows: [{ value: 1 }, { value: 1 }, { value: null }] });
     expect(errors).toEqual([DENIED]);
+    const line =
+      /^Rules with countWhen count every call of Rows\.value, because GraphQL calls no interceptors for fields/;
+    const said = warn.mock.calls.filter(([text]) => line.test(String(text)));
+    expect(said).toHaveLength(warnings);
     expect((await ask(url, '{ rows { value } }')).errors).toEqual([DENIED, DENIED, DENIED]);
     expect(await counted()).toEqual([2]);
   });

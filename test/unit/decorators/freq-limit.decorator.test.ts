@@ -1,5 +1,5 @@
 import { FreqLimit } from '../../../src/decorators/freq-limit.decorator.js';
-import { classLevels, handlerLevel } from '../../../src/rules/metadata.js';
+import { classLevels, handlerLevels } from '../../../src/rules/metadata.js';
 import type { FreqLimitRule } from '../../../src/rules/rule.js';
 
 const ruleOf = (decorator: MethodDecorator): FreqLimitRule | undefined => {
@@ -7,7 +7,7 @@ const ruleOf = (decorator: MethodDecorator): FreqLimitRule | undefined => {
     @decorator
     m(): void {}
   }
-  return handlerLevel(Controller, 'm').rules[0]?.rule;
+  return handlerLevels(Controller, 'm')[0]!.rules[0]?.rule;
 };
 
 describe('@FreqLimit', () => {
@@ -31,8 +31,8 @@ describe('@FreqLimit', () => {
       @FreqLimit('login', { limit: 3 })
       b(): void {}
     }
-    expect(handlerLevel(Controller, 'a').rules[0]).toMatchObject({ named: 'login', rule: {} });
-    expect(handlerLevel(Controller, 'b').rules[0]).toMatchObject({ named: 'login', rule: { limit: 3 } });
+    expect(handlerLevels(Controller, 'a')[0]!.rules[0]).toMatchObject({ named: 'login', rule: {} });
+    expect(handlerLevels(Controller, 'b')[0]!.rules[0]).toMatchObject({ named: 'login', rule: { limit: 3 } });
   });
 
   it('takes a window alone for a mistake, as far as types can', () => {
@@ -58,8 +58,8 @@ describe('@FreqLimit', () => {
       b(): void {}
     }
     expect(classLevels(Controller)[0]?.rules).toHaveLength(1);
-    expect(handlerLevel(Controller, 'a').rules).toHaveLength(1);
-    expect(handlerLevel(Controller, 'b').rules).toHaveLength(1);
+    expect(handlerLevels(Controller, 'a')[0]!.rules).toHaveLength(1);
+    expect(handlerLevels(Controller, 'b')[0]!.rules).toHaveLength(1);
   });
 
   it('leaves a wrong rule to the start of the application', () => {

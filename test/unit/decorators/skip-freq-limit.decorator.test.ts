@@ -1,5 +1,5 @@
 import { SkipFreqLimit } from '../../../src/decorators/skip-freq-limit.decorator.js';
-import { classLevels, handlerLevel } from '../../../src/rules/metadata.js';
+import { classLevels, handlerLevels } from '../../../src/rules/metadata.js';
 
 describe('@SkipFreqLimit', () => {
   it.each<[string, string[]]>([
@@ -12,7 +12,7 @@ describe('@SkipFreqLimit', () => {
       @SkipFreqLimit(...names)
       m(): void {}
     }
-    expect(handlerLevel(Controller, 'm').skip?.names).toEqual(names);
+    expect(handlerLevels(Controller, 'm')[0]!.skip?.names).toEqual(names);
     expect(classLevels(Controller)[0]?.skip?.names).toEqual(names);
   });
 });

@@ -1,10 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
 import { FreqLimit } from '../../../src/decorators/freq-limit.decorator.js';
 import { SkipFreqLimit } from '../../../src/decorators/skip-freq-limit.decorator.js';
-import { type ClassRef, classLevels, decoratedHandlers, handlerLevel } from '../../../src/rules/metadata.js';
+import { type ClassRef, classLevels, decoratedHandlers, handlerLevels } from '../../../src/rules/metadata.js';
 
 const limitsOf = (classRef: ClassRef, handler = 'm'): unknown[] =>
-  handlerLevel(classRef, handler).rules.map(({ rule }) => rule.limit);
+  handlerLevels(classRef, handler).flatMap(({ rules }) => rules.map(({ rule }) => rule.limit));
 const classLimitsOf = (classRef: ClassRef): unknown[] =>
   classLevels(classRef).flatMap(({ rules }) => rules.map(({ rule }) => rule.limit));
 
@@ -82,13 +82,13 @@ describe('rules on a handler', () => {
   });
 
   it('name the class they are planned for, and the method', () => {
-    const [rule] = handlerLevel(Heir, 'm').rules;
+    const [rule] = handlerLevels(Heir, 'm')[0]!.rules;
     expect(rule).toMatchObject({ level: 'handler', place: '@FreqLimit on Heir.m' });
   });
 
   it.each(['toString', 'constructor', '__proto__', 'nothing'])('are none on %s', (handler) => {
     expect(limitsOf(Base, handler)).toEqual([]);
-    expect(handlerLevel(Base, handler).skip).toBeUndefined();
+    expect(handlerLevels(Base, handler)).toEqual([]);
   });
 });
 
@@ -133,11 +133,11 @@ describe('skips', () => {
   }
 
   it('add up, and one without names takes all', () => {
-    const some = handlerLevel(Skipping, 'some').skip;
+    const some = handlerLevels(Skipping, 'some')[0]?.skip;
     expect([...(some?.names ?? [])].sort()).toEqual(['b', 'c', 'd']);
     expect(some?.place).toBe('@SkipFreqLimit on Skipping.some');
-    expect(handlerLevel(Skipping, 'all').skip?.names).toEqual([]);
-    expect(handlerLevel(Skipping, 'none').skip).toBeUndefined();
+    expect(handlerLevels(Skipping, 'all')[0]?.skip?.names).toEqual([]);
+    expect(handlerLevels(Skipping, 'none')).toEqual([]);
     expect(classLevels(Skipping)[0]?.skip).toEqual({ names: ['a'], place: '@SkipFreqLimit on Skipping' });
   });
 });

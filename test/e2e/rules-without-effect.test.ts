@@ -1,0 +1,289 @@
+import {
+  Controller,
+  Get,
+  Injectable,
+  Logger,
+  type Provider,
+  SetMetadata,
+  type Type,
+  UseGuards,
+} from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
+import { Mutation, Query, ResolveField, Resolver, Subscription } from '@nestjs/graphql';
+import { EventPattern, MessagePattern } from '@nestjs/microservices';
+import { Cron, Interval, ScheduleModule, Timeout } from '@nestjs/schedule';
+import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
+import { type ContextAdapter, FreqLimit, FreqLimitGuard, SkipFreqLimit } from '../../src/index.js';
+import { closeApps, startApp } from '../support/app.js';
+import { startGraphql } from '../support/graphql.js';
+
+let lines: string[];
+
+beforeEach(() => {
+  lines = [];
+  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
+});
+afterEach(() => jest.restoreAllMocks());
+afterEach(closeApps);
+
+const noHandler = (name: string): unknown =>
+  expect.stringMatching(
+    new RegExp(
+      `^${name} has a limit, but no decorator of Nest makes it a handler that guards are called for .*so it has no effect\\.`,
+    ),
+  );
+
+const start = (
+  providers: Provider[],
+  controllers: Type[] = [],
+  adapters: Record<string, ContextAdapter> = {},
+) =>
+  startApp('express', {
+    imports: [ScheduleModule.forRoot(), EventEmitterModule.forRoot()],
+    providers,
+    controllers,
+    limits: { contextAdapters: adapters },
+  });
+
+describe('a limit where Nest calls no guard has a line of its own in the log', () => {
+  it('on a listener of events, which runs each time', async () => {
+    let sent = 0;
+    @Injectable()
+    class Mails {
+      @OnEvent('mail')
+      @FreqLimit('1m', 2, 'all')
+      send() {
+        sent++;
+      }
+    }
+    const { app } = await start([Mails]);
+    for (let i = 0; i < 3; i++) await app.get(EventEmitter2).emitAsync('mail');
+    expect(sent).toBe(3);
+    expect(lines).toEqual([noHandler('Mails.send')]);
+  });
+
+  it('on a scheduled method, and on any that has other metadata or none', async () => {
+    @Injectable()
+    class Jobs {
+      @Interval(1_000_000)
+      @FreqLimit('1m', 2, 'all')
+      often() {}
+      @FreqLimit('1m', 2, 'all')
+      @Cron('0 0 1 1 *')
+      yearly() {}
+      @Timeout(1_000_000)
+      @FreqLimit('1m', 2, 'all')
+      @FreqLimit('1h', 3, 'all')
+      once() {}
+      @SetMetadata('anything', true)
+      @FreqLimit('1m', 2, 'all')
+      tagged() {}
+      @FreqLimit('1m', 2, 'all')
+      plain() {}
+      @SkipFreqLimit()
+      skipping() {}
+      @Cron('0 0 1 1 *')
+      free() {}
+    }
+    await start([Jobs]);
+    expect(lines.sort()).toEqual(
+      ['Jobs.often', 'Jobs.once', 'Jobs.plain', 'Jobs.tagged', 'Jobs.yearly'].map(noHandler),
+    );
+  });
+
+  it('on a handler of a kind that its class cannot have', async () => {
+    @Injectable()
+    class NoController {
+      @Get()
+      @FreqLimit('1m', 2)
+      route() {}
+      @MessagePattern('message')
+      @FreqLimit('1m', 2)
+      message() {}
+    }
+    @Injectable()
+    class NoGateway {
+      @SubscribeMessage('message')
+      @FreqLimit('1m', 2)
+      message() {}
+    }
+    @Controller()
+    class NoProvider {
+      @Query(() => String)
+      @FreqLimit('1m', 2)
+      query() {}
+    }
+    await start([NoController, NoGateway], [NoProvider]);
+    expect(lines.sort()).toEqual(
+      ['NoController.message', 'NoController.route', 'NoGateway.message', 'NoProvider.query'].map(noHandler),
+    );
+  });
+
+  it('on a class without handlers', async () => {
+    @Injectable()
+    @FreqLimit('1m', 2)
+    class Mails {
+      @OnEvent('mail')
+      send() {}
+    }
+    @Controller()
+    @FreqLimit('1m', 2)
+    class Held {
+      @Get()
+      get() {}
+      @OnEvent('mail')
+      send() {}
+    }
+    await start([Mails], [Held]);
+    expect(lines).toEqual([
+      expect.stringMatching(/^Mails has a limit, but no method of the class is a handler/),
+    ]);
+  });
+
+  it('on a method that a subclass overrides without one', async () => {
+    abstract class Base {
+      @Get()
+      @FreqLimit('1m', 2)
+      list() {
+        return 'base';
+      }
+      @Get('kept')
+      @FreqLimit('1m', 2)
+      kept() {}
+      @Get('replaced')
+      @FreqLimit('1m', 2)
+      replaced() {}
+      @Get('skipped')
+      @FreqLimit('1m', 2)
+      skipped() {}
+    }
+    @Controller('cats')
+    class Cats extends Base {
+      @Get()
+      override list() {
+        return 'cats';
+      }
+      @Get('replaced')
+      @FreqLimit('1m', 5)
+      override replaced() {}
+      @Get('skipped')
+      @SkipFreqLimit()
+      override skipped() {}
+    }
+    @Controller('dogs')
+    class Dogs extends Base {}
+    const line =
+      'Base.list has a limit, but Cats overrides the method without one, so it has no effect there: write @FreqLimit on ' +
+      'Cats.list too.';
+    await start([], [Cats]);
+    expect(lines.splice(0)).toEqual([line]);
+    await start([], [Cats, Dogs]);
+    expect(lines).toEqual([]);
+  });
+
+  it.each([
+    [[], ['Words.length']],
+    [['guards'], []],
+  ])('on a field of a result with fieldResolverEnhancers %j', async (fieldResolverEnhancers, expected) => {
+    @Resolver('Word')
+    class Words {
+      @Query(() => String, { nullable: true })
+      @FreqLimit('1m', 2)
+      word() {}
+      @ResolveField('length')
+      @FreqLimit('1m', 2)
+      length() {}
+    }
+    const options = {
+      typeDefs: 'type Word { length: Int } type Query { word: Word }',
+      autoSchemaFile: false,
+    };
+    await startGraphql('apollo', { resolvers: [Words], options: { ...options, fieldResolverEnhancers } });
+    expect(lines).toEqual(
+      expected.map(
+        (name) =>
+          `${name} has a limit, but GraphQL calls no guards for fields, so it has no effect: set ` +
+          "fieldResolverEnhancers: ['guards'] in the options of GraphQLModule.",
+      ),
+    );
+  });
+});
+
+describe('a limit that holds has none', () => {
+  it('on routes, messages, events, operations, and what is one of them beside another kind', async () => {
+    @Controller()
+    @UseGuards(FreqLimitGuard)
+    class Requests {
+      @Get()
+      @OnEvent('mail')
+      @FreqLimit('1m', 2)
+      route() {}
+      @MessagePattern('message')
+      @FreqLimit('1m', 2)
+      message() {}
+      @EventPattern('event')
+      @FreqLimit('1m', 2)
+      event(data: unknown) {
+        return data;
+      }
+    }
+    @WebSocketGateway({ path: '/gateway' })
+    @UseGuards(FreqLimitGuard)
+    class Gateway {
+      @SubscribeMessage('message')
+      @FreqLimit('1m', 2)
+      message() {}
+    }
+    @Resolver()
+    @FreqLimit('1m', 9)
+    class Operations {
+      @Query(() => String)
+      @FreqLimit('1m', 2)
+      query() {}
+      @Mutation(() => String)
+      @FreqLimit('1m', 2)
+      mutation() {}
+      @Subscription(() => String)
+      @FreqLimit('1m', 2)
+      subscription() {}
+    }
+    await start([Operations], [Requests]);
+    const { WsAdapter } = await import('@nestjs/platform-ws');
+    await startApp('express', { providers: [Gateway] }, undefined, (app) => {
+      app.useWebSocketAdapter(new WsAdapter(app));
+    });
+    expect(lines).toEqual([]);
+  });
+
+  const KEY = Symbol('queue');
+
+  @Injectable()
+  @FreqLimit('1m', 9, 'all')
+  class Queue {
+    @SetMetadata(KEY, 'jobs')
+    @FreqLimit('1m', 2, 'all')
+    onFunction() {}
+    @(((target, name) => {
+      Reflect.defineMetadata('queue', 'jobs', target, name);
+    }))
+    @FreqLimit('1m', 2, 'all')
+    onClass() {}
+  }
+
+  it('on handlers of a library that the options name', async () => {
+    await start([Queue], [], {
+      jobs: { handlerMetadata: KEY },
+      queue: { handlerMetadata: ['other', 'queue'] },
+    });
+    expect(lines).toEqual([]);
+    await start([Queue], [], { jobs: { handlerMetadata: KEY } });
+    expect(lines).toEqual([noHandler('Queue.onClass')]);
+  });
+
+  it.each([[''], [7], [[]], [[KEY, null]], [true]])('and %p is no metadata key', async (handlerMetadata) => {
+    await expect(start([Queue], [], { jobs: { handlerMetadata } as ContextAdapter })).rejects.toThrow(
+      /^FreqLimitModule: contextAdapters.jobs: handlerMetadata: .* is not a metadata key \(a text or a symbol\), or a list/,
+    );
+  });
+});
