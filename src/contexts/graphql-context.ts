@@ -3,6 +3,7 @@ import type { VisitRequest } from '../core/visit.js';
 import type { IncomingMessage } from 'node:http';
 import type { ContextAdapter } from './context-adapter.js';
 import type { Handshakes } from './handshakes.js';
+import { type PlatformRequest, requestUser } from './http-context.js';
 import { refusalOf } from './refusal.js';
 
 /** What Apollo, Mercurius and graphql-ws put into the context of an operation, as far as it is of use here. */
@@ -155,7 +156,7 @@ export function isResponse(response: unknown): response is object {
 /** The operation's request, with the resolver's arguments in the place of its body. */
 class ResolverRequest implements VisitRequest {
   constructor(
-    private readonly request: VisitRequest | undefined,
+    private readonly request: PlatformRequest | undefined,
     private readonly operationUser: unknown,
     readonly body: unknown,
   ) {}
@@ -164,12 +165,20 @@ class ResolverRequest implements VisitRequest {
     return this.request?.ip;
   }
 
+  get raw(): unknown {
+    return this.request?.raw;
+  }
+
+  get ips(): unknown {
+    return this.request?.ips;
+  }
+
   get socket(): unknown {
-    return (this.request as { readonly socket?: unknown } | undefined)?.socket;
+    return this.request?.socket;
   }
 
   get user(): unknown {
-    return this.operationUser ?? this.request?.user;
+    return this.operationUser ?? requestUser(this.request);
   }
 
   get params(): unknown {
