@@ -19,7 +19,8 @@ export class LoggedAddressAdvice implements AddressAdvice {
       'A request came with a forwarded header from an address that is not trusted to send one, and is counted by that ' +
         "address. Behind a proxy all of its clients share one counter so: let Express's trust proxy or Fastify's " +
         'trustProxy name it; clients of gateways on Fastify get their address from contextAdapters.ws.address. ' +
-        "Without a proxy the header is the caller's own text, and there is nothing to do.",
+        "Without a proxy the header is the caller's own text, and there is nothing to do. An adapter of a serverless " +
+        "platform may give the caller's own address with the header: trust one hop there, and this line ends.",
     );
   }
 

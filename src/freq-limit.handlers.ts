@@ -1,5 +1,6 @@
 import type { NestInterceptor } from '@nestjs/common';
 import 'reflect-metadata';
+import { answerRawStream } from './freq-limit.grpc-filter.js';
 import { documentDenials } from './freq-limit.open-api.js';
 import {
   ERROR_INTERCEPTOR,
@@ -28,6 +29,7 @@ const RESPONSE_OR_NEXT = /^[12]:/;
 export function prepareHandlers(handlers: readonly HandlerPlan[], options: ResolvedOptions): void {
   for (const handler of handlers) {
     const { method, plan } = handler;
+    answerRawStream(method);
     if (plan.showsVerdict && !Reflect.hasMetadata(PATH, method)) {
       putAround(method, VERDICT_INTERCEPTOR, isVerdictInterceptor);
     }

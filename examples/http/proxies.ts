@@ -12,3 +12,13 @@ export function adapterBehindProxies(): FastifyAdapter {
     trustProxy: ['127.0.0.1', '::1', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
   });
 }
+
+/** Express on a serverless platform: the gateway has written the last address of the header. */
+export function trustGateway(app: NestExpressApplication): void {
+  app.set('trust proxy', 1);
+}
+
+/** Fastify: the same. */
+export function adapterBehindGateway(): FastifyAdapter {
+  return new FastifyAdapter({ trustProxy: (_address, hop) => hop === 0 });
+}

@@ -15,7 +15,7 @@ export class CodesController {
   }
 
   @EventPattern('codes.used')
-  @FreqLimit('1s', 100, 'all') // a denied event is dropped
+  @FreqLimit('1s', 100, 'all') // see "Denied events"
   used(@Payload() { code }: { code: string }) {
     this.spent.add(code);
   }

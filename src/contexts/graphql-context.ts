@@ -3,6 +3,7 @@ import type { VisitRequest } from '../core/visit.js';
 import type { IncomingMessage } from 'node:http';
 import type { ContextAdapter } from './context-adapter.js';
 import type { Handshakes } from './handshakes.js';
+import { type PlatformRequest, requestUser } from './http-context.js';
 import { refusalOf } from './refusal.js';
 
 /** What Apollo, Mercurius and graphql-ws put into the context of an operation, as far as it is of use here. */
@@ -23,6 +24,7 @@ interface Connection {
 
 /** The part of graphql-js's `GraphQLResolveInfo` that tells a field of the operation from a field of its results. */
 interface ResolveInfo {
+  readonly fieldName?: unknown;
   readonly parentType?: unknown;
   readonly schema?: Readonly<
     Record<'getQueryType' | 'getMutationType' | 'getSubscriptionType', () => unknown>
@@ -38,7 +40,7 @@ export function graphqlContext(handshakes: Handshakes): ContextAdapter {
     request: (context) => {
       const operation = operationOf(context);
       const request = requestOf(operation, handshakes);
-      return new ResolverRequest(request, userOf(operation), argsFromEnd(context, 3));
+      return new ResolverRequest(request, userOf(operation), inputOf(context));
     },
     response: (context) => {
       const { req, res, reply } = operationOf(context);
@@ -59,12 +61,12 @@ export function graphqlContext(handshakes: Handshakes): ContextAdapter {
 class Refused extends IntrinsicException {}
 
 /**
- * Whether a resolver is called for a field of a result, or for an entity of a federation: guards stand before it only
- * where the application's `fieldResolverEnhancers` says so, and then for each item of a list. It has its own rules and
- * no others.
+ * Whether a handler is called for anything but a field of the query, mutation or subscription type: for a field of a
+ * result, an entity of a federation, or the type of a value (`__resolveType`, `__isTypeOf`). Guards run there only where
+ * the application's `fieldResolverEnhancers` says so, and then for each item of a list. It has its own rules and no others.
  */
 export function isFieldOfResult(context: ExecutionContext): boolean {
-  if (isReference(context)) return true;
+  if (isCalledWithValue(context)) return true;
   const { parentType, schema } = infoOf(context);
   if (parentType === undefined || schema === undefined) return false;
   return ![schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].includes(
@@ -72,26 +74,54 @@ export function isFieldOfResult(context: ExecutionContext): boolean {
   );
 }
 
-/** What one call of a resolver has to itself; of entities, which are resolved for one field, their references. */
-export function resolverCallOf(context: ExecutionContext): object {
-  return isReference(context) ? (Object(context.getArgByIndex(0)) as object) : infoOf(context);
+/** What one call of a field's resolver has to itself; all that is called with a value gets the field's. */
+export function resolverCallOf(context: ExecutionContext): unknown {
+  return isCalledWithValue(context) ? undefined : context.getArgByIndex<unknown>(placeOfContext(context) + 1);
+}
+
+/**
+ * Whether a handler gets a value to resolve instead of a field's arguments: `(value, context, info)` for an entity of a
+ * federation and for `__isTypeOf`, `(value, context, info, type)` for `__resolveType`. Mercurius calls for an entity with
+ * `(value, {}, context, info)`, and Nest's `GqlExecutionContext` has `undefined` in the place of the arguments.
+ */
+function isCalledWithValue(context: ExecutionContext): boolean {
+  if (placeOfContext(context) === 1 || context.getArgByIndex<unknown>(4) !== undefined) return true;
+  const { fieldName, schema } = infoOf(context);
+  if (schema === undefined) return isShort(context.getArgs());
+  return fieldName === '_entities' && !('representations' in argsOf(context));
+}
+
+/** Whether a call that tells nothing of its field has no place for arguments. */
+function isShort(args: unknown): boolean {
+  return Array.isArray(args) && args.length < 4;
+}
+
+/** Of fields `(root, args, context, info)` it is 2, where there are no arguments 1. */
+function placeOfContext(context: ExecutionContext): 1 | 2 {
+  // what the client sends is never taken for the context
+  return isInfo(context.getArgByIndex(2)) && !isInfo(context.getArgByIndex(3)) ? 1 : 2;
+}
+
+function isInfo(argument: unknown): boolean {
+  const { parentType, schema } = Object(argument) as ResolveInfo;
+  return parentType !== undefined && typeof schema?.getQueryType === 'function';
 }
 
 function infoOf(context: ExecutionContext): ResolveInfo {
-  return argsFromEnd(context, 1) ?? {};
+  return Object(context.getArgByIndex<unknown>(placeOfContext(context) + 1)) as ResolveInfo;
 }
 
 function operationOf(context: ExecutionContext): GraphqlContext {
-  return argsFromEnd(context, 2) ?? {};
+  return context.getArgByIndex<GraphqlContext | undefined>(placeOfContext(context)) ?? {};
 }
 
-/** Resolvers get `(root, args, context, info)`, those of a federation's references `(reference, context, info)`. */
-function argsFromEnd(context: ExecutionContext, place: number): unknown {
-  return context.getArgs<unknown[]>().at(-place);
+function argsOf(context: ExecutionContext): object {
+  return Object(context.getArgByIndex<unknown>(1)) as object;
 }
 
-function isReference(context: ExecutionContext): boolean {
-  return context.getArgs<unknown[]>().length === 3;
+/** What `{body.…}` reads: the field's arguments, or the value. */
+function inputOf(context: ExecutionContext): unknown {
+  return context.getArgByIndex<unknown>(isCalledWithValue(context) ? 0 : 1);
 }
 
 /** Mercurius's reply goes before `req`, which a context given as one object keeps from its first operation. */
@@ -126,7 +156,7 @@ export function isResponse(response: unknown): response is object {
 /** The operation's request, with the resolver's arguments in the place of its body. */
 class ResolverRequest implements VisitRequest {
   constructor(
-    private readonly request: VisitRequest | undefined,
+    private readonly request: PlatformRequest | undefined,
     private readonly operationUser: unknown,
     readonly body: unknown,
   ) {}
@@ -135,12 +165,20 @@ class ResolverRequest implements VisitRequest {
     return this.request?.ip;
   }
 
+  get raw(): unknown {
+    return this.request?.raw;
+  }
+
+  get ips(): unknown {
+    return this.request?.ips;
+  }
+
   get socket(): unknown {
-    return (this.request as { readonly socket?: unknown } | undefined)?.socket;
+    return this.request?.socket;
   }
 
   get user(): unknown {
-    return this.operationUser ?? this.request?.user;
+    return this.operationUser ?? requestUser(this.request);
   }
 
   get params(): unknown {

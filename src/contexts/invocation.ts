@@ -8,7 +8,11 @@ import { messageOf } from './ws-context.js';
  * interceptors alike; parameter decorators get a copy.
  */
 export function invocationOf(context: ExecutionContext): object {
-  return ownOf(context) ?? context.getArgs();
+  const own = ownOf(context);
+  if (own !== undefined) return own;
+  // Nest's context for GraphQL answers a field's arguments here, which may be none
+  const args: unknown = context.getArgs();
+  return typeof args === 'object' && args !== null ? args : context;
 }
 
 /** An argument that no other invocation has, where there is one. */

@@ -1,5 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { ContextAdapter } from './context-adapter.js';
+import { grpcCallOf, grpcErrorOf, isGrpcCall, markGrpcRefusal, peerAddressOf } from './grpc-call.js';
 import { refusalOf } from './refusal.js';
 
 /** What Nest hands a message handler beside the payload, as far as transports agree on it. */
@@ -14,21 +15,26 @@ interface NetSocket {
   readonly destroyed?: boolean;
 }
 
-/** Stands for the addresses of TCP clients that are gone when their message's turn comes. */
+/** The address of all TCP and gRPC clients that are gone when their message's turn comes. */
 const GONE = 'gone';
 
 /** Microservices: `{body.…}` reads the payload, `{user.…}` what a guard has set on the RPC context. */
 export const RPC_CONTEXT: ContextAdapter = {
-  request: (context) => ({ user: rpcOf(context)?.user, body: context.getArgByIndex<unknown>(0) }),
+  request: (context) => ({ user: rpcOf(context)?.user, body: payloadOf(context) }),
   address: (context) => {
-    const socket = rpcOf(context)?.getSocketRef?.().netSocket;
-    // nobody is to escape the module's rules by leaving
+    const rpc = rpcOf(context);
+    if (rpc?.getSocketRef === undefined) return grpcAddressOf(context);
+    const socket = rpc.getSocketRef().netSocket;
+    // a client does not escape the module's rules by leaving
     return socket?.remoteAddress ?? (socket?.destroyed === true ? GONE : undefined);
   },
-  toError: async (exception) => {
+  toError: async (exception, context) => {
     try {
       const { RpcException } = await import('@nestjs/microservices');
-      return new RpcException(refusalOf(exception));
+      const refusal = refusalOf(exception);
+      const call = grpcCallOf(context);
+      if (call === undefined) return new RpcException(refusal);
+      return markGrpcRefusal(new RpcException(grpcErrorOf(refusal, exception.getStatus(), call)));
     } catch {
       // messages can come by other libraries, without this package
       return exception;
@@ -39,4 +45,15 @@ export const RPC_CONTEXT: ContextAdapter = {
 
 function rpcOf(context: ExecutionContext): RpcContext | undefined {
   return context.getArgByIndex<RpcContext | undefined>(1);
+}
+
+/** A stream of gRPC that is left to its handler has no payload yet. */
+function payloadOf(context: ExecutionContext): unknown {
+  const payload = context.getArgByIndex<unknown>(0);
+  return isGrpcCall(payload) ? undefined : payload;
+}
+
+function grpcAddressOf(context: ExecutionContext): string | undefined {
+  const call = grpcCallOf(context);
+  return call && (peerAddressOf(call) ?? (call.cancelled === true ? GONE : undefined));
 }

@@ -5,6 +5,10 @@ import type { ContextAdapter } from './context-adapter.js';
 
 /** What requests of Express, of Fastify and of Node have in common. */
 interface HttpRequest extends VisitRequest {
+  /** The addresses that a trusted header names; on Fastify the socket's own comes first. */
+  readonly ips?: unknown;
+  /** Node's request, on Fastify alone. */
+  readonly raw?: unknown;
   readonly socket?: { readonly remoteAddress?: unknown } | undefined;
 }
 
@@ -59,8 +63,15 @@ export class ContextVisit implements Visit {
   /** Whether it is the socket's, although a header names whom the request was forwarded for. */
   private isOfProxy(address: unknown): boolean {
     const { headers, socket } = this.request ?? {};
-    return address !== undefined && isForwarded(headers) && address === socket?.remoteAddress;
+    if (address === undefined || !isForwarded(headers) || address !== socket?.remoteAddress) return false;
+    // adapters of serverless platforms give the socket the address that the header ends with
+    return !isBelieved(this.request);
   }
+}
+
+/** Whether the platform's proxy setting has taken an address from the header. */
+function isBelieved({ ips, raw }: HttpRequest = {}): boolean {
+  return Array.isArray(ips) && ips.length > (raw === undefined ? 0 : 1);
 }
 
 function isForwarded(headers: unknown): boolean {

@@ -17,21 +17,55 @@ function contextOf(...args: unknown[]): ExecutionContextHost {
   return context;
 }
 
-describe('an entity of a federation', () => {
+describe('a handler that is called with a value', () => {
   const req = { ip: '192.0.2.1', headers: {} };
-  const [one, other] = [{ id: 1 }, { id: 2 }];
-  const contexts = [one, other].map((reference) => contextOf(reference, { req }, info));
+  const entities = { ...info, fieldName: '_entities' };
+  const args = ['reference', { req }, info];
+  const type = { name: 'Node' };
 
-  it('is a field of a result, though it is resolved for one of the query', () => {
-    expect(contexts.map(isFieldOfResult)).toEqual([true, true]);
-    expect(isFieldOfResult(contextOf(undefined, {}, { req }, info))).toBe(false);
-    expect(isFieldOfResult(contextOf({}, {}, { req }, { ...info, parentType: { name: 'Row' } }))).toBe(true);
+  it.each([
+    ['an entity to Apollo', [{ id: 1 }, { req }, entities]],
+    ['an entity to Mercurius', [{ id: 1 }, {}, { req }, entities]],
+    ['an entity in Nest’s own context', [{ id: 1 }, undefined, { req }, entities, undefined]],
+    ['a type of a value', [{ id: 1 }, { req }, info, type]],
+    ['a type of a value in Nest’s own context', [{ id: 1 }, undefined, { req }, info, type]],
+    ['whether a value is of a type', [{ id: 1 }, { req }, info]],
+    ['an entity behind field middleware', [{ id: 1 }, { req }, entities, undefined]],
+  ])('is not a field of the operation: %s', (_, args) => {
+    const context = contextOf(...args);
+    expect(isFieldOfResult(context)).toBe(true);
+    expect(adapter.request?.(context)).toMatchObject({ ip: '192.0.2.1', body: { id: 1 } });
   });
 
-  it('has its reference to itself, and for a body', () => {
-    expect(contexts.map(invocationOf)).toEqual([one, other]);
-    expect(contexts.map((context) => adapter.request?.(context)?.body)).toEqual([one, other]);
-    expect(contexts.map((context) => adapter.request?.(context)?.ip)).toEqual(['192.0.2.1', '192.0.2.1']);
+  it('has neither its value nor the information on its field to itself', () => {
+    const [one, other] = [contextOf(...args), contextOf(...args)];
+    expect(invocationOf(one)).toBe(one.getArgs());
+    expect(invocationOf(one)).not.toBe(invocationOf(other));
+  });
+});
+
+describe('a field', () => {
+  it('is one of the operation or of a result', () => {
+    expect(isFieldOfResult(contextOf(undefined, {}, {}, info))).toBe(false);
+    expect(isFieldOfResult(contextOf({}, {}, {}, { ...info, parentType: { name: 'Row' } }))).toBe(true);
+  });
+
+  it('called _entities by the application is one of the operation', () => {
+    const args = { representations: [] };
+    expect(isFieldOfResult(contextOf(undefined, args, {}, { ...info, fieldName: '_entities' }))).toBe(false);
+  });
+
+  it('never takes what the client sends for its context', () => {
+    const args = { req: { ip: '198.51.100.1' }, user: { id: 'me' }, parentType: 'a', schema: {} };
+    for (const given of [info, undefined]) {
+      const request = adapter.request?.(contextOf(undefined, args, { req: { ip: '192.0.2.1' } }, given));
+      expect([request?.ip, request?.user, request?.body]).toEqual(['192.0.2.1', undefined, args]);
+    }
+  });
+
+  it('is one of the operation where nothing is told of it', () => {
+    expect(isFieldOfResult(contextOf(undefined, {}, {}, undefined))).toBe(false);
+    expect(isFieldOfResult(contextOf('value'))).toBe(true);
   });
 });
 

@@ -1,0 +1,25 @@
+import { type ArgumentsHost, Catch } from '@nestjs/common';
+import { BaseRpcExceptionFilter, type RmqContext, RpcException } from '@nestjs/microservices';
+import { isFreqLimitExceeded } from 'nestjs-freq-limit';
+import { type Observable, of } from 'rxjs';
+
+/** For event handlers: a denied event ends without an error, so that no broker delivers it again. */
+@Catch(RpcException)
+export class DropDenied extends BaseRpcExceptionFilter {
+  override catch(exception: RpcException, host: ArgumentsHost): Observable<unknown> {
+    return isFreqLimitExceeded(exception) ? of(undefined) : super.catch(exception, host);
+  }
+}
+
+/** The same for RabbitMQ with `noAck: false`, which waits until each message is acknowledged. */
+@Catch(RpcException)
+export class AcknowledgeDenied extends DropDenied {
+  override catch(exception: RpcException, host: ArgumentsHost): Observable<unknown> {
+    if (isFreqLimitExceeded(exception)) {
+      const rabbit = host.switchToRpc().getContext<RmqContext>();
+      const channel = rabbit.getChannelRef() as { ack(message: object): void };
+      channel.ack(rabbit.getMessage());
+    }
+    return super.catch(exception, host);
+  }
+}

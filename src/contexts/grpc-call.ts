@@ -1,0 +1,82 @@
+import type { ArgumentsHost } from '@nestjs/common';
+import { parseAddress } from './client-address.js';
+import type { Refusal } from './refusal.js';
+
+/** A call of gRPC, as far as it is of use here. */
+export interface GrpcCall {
+  readonly metadata: Metadata;
+  readonly cancelled?: boolean;
+  getPeer(): string;
+  emit(event: 'error', error: object): unknown;
+}
+
+interface Metadata {
+  set(key: string, value: string): void;
+}
+
+/** What gRPC reads from an error that a handler throws. */
+interface GrpcError {
+  /** The status. */
+  readonly code: number;
+  readonly message: string;
+  /** Trailers: `retry-after` in whole seconds. */
+  readonly metadata: Metadata;
+  readonly retryAfter?: number;
+}
+
+const RESOURCE_EXHAUSTED = 8;
+const BRAND = Symbol.for('nestjs-freq-limit:grpc-refusal');
+
+/** gRPC's status for an HTTP status. What is missing here can only be a denial. */
+const CODES: Readonly<Record<number, number>> = {
+  400: 3,
+  401: 16,
+  403: 7,
+  404: 5,
+  409: 10,
+  429: RESOURCE_EXHAUSTED,
+  500: 13,
+  501: 12,
+  503: 14,
+  504: 4,
+};
+
+/** The call behind a handler of gRPC; `undefined` for other transports. */
+export function grpcCallOf(context: ArgumentsHost): GrpcCall | undefined {
+  // of a stream that is left to its handler, it is the first argument
+  return [context.getArgByIndex<unknown>(2), context.getArgByIndex<unknown>(0)].find(isGrpcCall);
+}
+
+export function isGrpcCall(value: unknown): value is GrpcCall {
+  const { getPeer, metadata } = Object(value) as Partial<GrpcCall>;
+  return typeof getPeer === 'function' && typeof metadata?.set === 'function';
+}
+
+/** The address of the socket that a call came by, where there is one. */
+export function peerAddressOf(call: GrpcCall): string | undefined {
+  const peer = call.getPeer().replace(/^ipv[46]:/, '');
+  // a port follows an IPv6 address without brackets
+  return [peer.replace(/:\d+$/, ''), peer].find((text) => parseAddress(text) !== undefined);
+}
+
+/** A refusal as gRPC tells it. */
+export function grpcErrorOf({ message, retryAfter }: Refusal, statusCode: number, call: GrpcCall): GrpcError {
+  // the class of the application's own copy of grpc-js
+  const metadata = new (call.metadata.constructor as new () => Metadata)();
+  if (retryAfter !== undefined) metadata.set('retry-after', String(retryAfter));
+  return {
+    code: CODES[statusCode] ?? RESOURCE_EXHAUSTED,
+    message,
+    metadata,
+    ...(retryAfter !== undefined && { retryAfter }),
+  };
+}
+
+export function markGrpcRefusal<E extends Error>(error: E): E {
+  return Object.assign(error, { [BRAND]: true });
+}
+
+/** Whether an error is what a guard of this library throws for a call of gRPC. */
+export function isGrpcRefusal(error: unknown): boolean {
+  return BRAND in (Object(error) as object);
+}
