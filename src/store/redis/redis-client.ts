@@ -12,6 +12,9 @@ export interface RedisClient {
   evalsha(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>;
   eval(script: string, numkeys: number, ...args: string[]): Promise<unknown>;
   del(...keys: string[]): Promise<unknown>;
+  pipeline?(commands: (string | number)[][]): {
+    exec(): Promise<[error: Error | null, answer: unknown][] | null>;
+  };
   connect?(): Promise<unknown>;
   on?(event: 'ready', listener: () => void): unknown;
   once?(event: 'ready', listener: () => void): unknown;
