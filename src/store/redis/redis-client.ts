@@ -16,9 +16,10 @@ export interface RedisClient {
     exec(): Promise<[error: Error | null, answer: unknown][] | null>;
   };
   connect?(): Promise<unknown>;
-  on?(event: 'ready', listener: () => void): unknown;
-  once?(event: 'ready', listener: () => void): unknown;
-  off?(event: 'ready', listener: () => void): unknown;
+  select?(db: number): Promise<unknown>;
+  ping?(): Promise<unknown>;
+  on?(event: 'ready' | 'close' | 'error', listener: (error: unknown) => void): unknown;
+  off?(event: 'ready' | 'close' | 'error', listener: (error: unknown) => void): unknown;
   readonly options?: object | undefined;
   /** Of a Cluster: the servers of each slot, its primary first. */
   readonly slots?: readonly (readonly string[] | undefined)[] | undefined;

@@ -1,7 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
 import { FreqLimitError, showError } from '../../core/errors.js';
-import { advised } from './advice.js';
+import { describe } from './advice.js';
+import { isInItsDatabase, isRefusedHandshake, refusalOf, watchDatabase } from './check-handshake.js';
 import { complaintsOf } from './client-options.js';
 import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-client.js';
 import type { StoreLog } from '../store.js';
@@ -17,6 +18,8 @@ export interface Connection {
 /** Who hears of a connection that is lost and found. */
 export interface ConnectionListener {
   onLost(reason: string): void;
+  /** The server takes the connection, and refuses its user or its database. */
+  onRefused(reason: string): void;
   onReady(): void;
 }
 
@@ -131,6 +134,9 @@ class OwnConnection implements Connection {
   readonly client: RedisClient;
   private closing: Promise<void> | undefined;
   private lastError: unknown;
+  private readonly stopWatching: () => void;
+  /** Resolves when it is known for the first time whether the connection may be used. */
+  private readonly settled: Promise<void>;
 
   constructor(
     private readonly redis: Redis | Cluster,
@@ -152,9 +158,19 @@ class OwnConnection implements Connection {
       stopSocketTimer(redis);
       this.lose();
     });
-    redis.on('ready', () => {
-      this.lastError = undefined;
-      listener.onReady();
+    let settle: () => void = ignore;
+    this.settled = new Promise((resolve) => (settle = resolve));
+    this.stopWatching = watchDatabase(redis, {
+      onReady: () => {
+        this.lastError = undefined;
+        listener.onReady();
+        settle();
+      },
+      onRefused: (error) => {
+        this.lastError = error;
+        this.lose();
+        settle();
+      },
     });
   }
 
@@ -172,6 +188,7 @@ class OwnConnection implements Connection {
   private async connect(): Promise<void> {
     try {
       await this.redis.connect();
+      await this.settled;
       const nodes = this.redis.isCluster ? (this.redis as Cluster).nodes('master') : [];
       await Promise.all(nodes.map(nodeReady));
     } catch (error) {
@@ -182,12 +199,14 @@ class OwnConnection implements Connection {
 
   private lose(): void {
     if (this.closing !== undefined) return;
-    const why =
-      this.lastError === undefined ? 'the connection is closed' : advised(showError(cause(this.lastError)));
-    this.listener.onLost(`Redis cannot be reached: ${why}`);
+    const why = this.lastError === undefined ? 'the connection is closed' : describe(cause(this.lastError));
+    const reason = `Redis cannot be reached: ${why}`;
+    if (isRefusedHandshake(this.lastError)) this.listener.onRefused(reason);
+    else this.listener.onLost(reason);
   }
 
   private async end(): Promise<void> {
+    this.stopWatching();
     const { status } = this.redis;
     const ended = once(this.redis, 'end').catch(() => undefined);
     if (status === 'ready') await within(LONGEST_QUIT_MS, this.redis.quit().catch(ignore));
@@ -223,35 +242,53 @@ async function nodeReady(node: Redis): Promise<void> {
 
 /** A client that others use too: it is asked when it is ready, and listened to. */
 class BorrowedConnection implements Connection {
-  private readonly onReady = (): void => {
-    this.listener.onReady();
-  };
+  private readonly stopWatching: () => void;
+  /** Ends the wait for the client; there is none before it is opened. */
+  private onSettled: () => void = ignore;
 
   constructor(
     readonly client: RedisClient,
-    private readonly listener: ConnectionListener,
+    listener: ConnectionListener,
   ) {
-    client.on?.('ready', this.onReady);
+    this.stopWatching = watchDatabase(client, {
+      onReady: () => {
+        listener.onReady();
+        this.onSettled();
+      },
+      onRefused: (error) => {
+        listener.onRefused(`Redis cannot be reached: ${describe(error)}`);
+        this.onSettled();
+      },
+    });
   }
 
   async open(): Promise<void> {
     const { client } = this;
-    if (isReady(client)) return;
-    const ready = new Promise<void>((resolve) => client.once?.('ready', resolve));
+    if (isReady(client) || refusalOf(client) !== undefined) return;
+    const settled = new Promise<void>((resolve) => (this.onSettled = resolve));
     // one that waits for its first command is connected now, as by that command
     if (client.status === 'wait') client.connect?.().catch(ignore);
-    await within(LONGEST_START_MS, ready);
+    await within(LONGEST_START_MS, settled);
   }
 
   close(): Promise<void> {
-    this.client.off?.('ready', this.onReady);
+    this.stopWatching();
     return Promise.resolve();
   }
 }
 
 /** Whether what is sent now goes to a server at once. */
 export function isReady(client: { readonly status: string }): boolean {
-  return client.status === 'ready';
+  return client.status === 'ready' && isInItsDatabase(client);
+}
+
+/** Why nothing may be sent to a client. */
+export function whyNotReady(client: { readonly status: string }): string {
+  const refusal = refusalOf(client);
+  if (refusal !== undefined) return showError(refusal);
+  return client.status === 'ready'
+    ? 'the server has not confirmed the database yet'
+    : `the connection is not ready, but ${client.status}`;
 }
 
 function ignore(): void {

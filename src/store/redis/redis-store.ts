@@ -1,6 +1,6 @@
 import calculateSlot from 'cluster-key-slot';
 import type { Check, CheckResult } from '../../core/check.js';
-import { type FreqLimitError, showError } from '../../core/errors.js';
+import { FreqLimitError, showError } from '../../core/errors.js';
 import { consumeInParts, type PartStore, partsOf } from '../parts.js';
 import type { Store, StoreHealth, StoreLog } from '../store.js';
 import type { Breaker } from './breaker.js';
@@ -12,7 +12,7 @@ import { Outage } from './outage.js';
 import type { Placement } from './placement.js';
 import type { RedisClient, RedisOption } from './redis-client.js';
 import { Batch, encodeRefunds, readRefunds, type Refund, type Request } from './redis-codec.js';
-import { type Connection, connectionFor, isReady } from './redis-connection.js';
+import { type Connection, connectionFor, isReady, whyNotReady } from './redis-connection.js';
 import { Script } from './script.js';
 
 const CONSUME = new Script(consumeLua);
@@ -82,6 +82,9 @@ export class RedisStore implements Store {
       onLost: (reason) => {
         store.outage.breakerOf(THE_SERVER).open(reason);
       },
+      onRefused: (reason) => {
+        store.outage.refuse(store.outage.breakerOf(THE_SERVER), reason);
+      },
       onReady: () => {
         store.outage.hope();
         // in a Cluster the servers speak for themselves
@@ -112,7 +115,7 @@ export class RedisStore implements Store {
     if (keys.length === 0) return;
     try {
       await this.open();
-      if (!isReady(this.client)) throw new NotReadyError(this.client.status);
+      if (!isReady(this.client)) throw new NotReadyError(whyNotReady(this.client));
       const calls = this.client.isCluster
         ? keys.map((key) => this.client.del(key))
         : [this.client.del(...keys)];
@@ -236,7 +239,7 @@ export class RedisStore implements Store {
   ): Promise<unknown> {
     const { client } = this;
     // what a client would keep for later is not asked: it could be counted long after the visit was answered
-    if (!isReady(client)) throw new NotReadyError(client.status);
+    if (!isReady(client)) throw new NotReadyError(whyNotReady(client));
     return withDeadline(script.run(client, keys, args), leftMs);
   }
 
@@ -341,7 +344,7 @@ export class RedisStore implements Store {
   }
 
   private refusal(): FreqLimitError {
-    return toFailure(new Error(this.outage.reason ?? 'it is not asked'));
+    return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', this.outage.reason ?? 'Redis gave no answer');
   }
 
   /** One kind of error for whatever went wrong, which the operator hears of too. */
