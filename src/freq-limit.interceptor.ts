@@ -1,13 +1,7 @@
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
-import {
-  concatMap,
-  dematerialize,
-  from,
-  materialize,
-  type Observable,
-  type ObservableNotification,
-  of,
-} from 'rxjs';
+import { from, type Observable, type ObservableNotification, of } from 'rxjs';
+// before rxjs 7.2 its main entry has no operators
+import { concatMap, dematerialize, materialize } from 'rxjs/operators';
 import { claim, type End, withKept } from './contexts/invocations.js';
 
 const BRAND = Symbol.for('nestjs-freq-limit:outcome-interceptor');

@@ -15,7 +15,8 @@ import type { NamedRulesTable } from './rules/named-rules.js';
 import { MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, type RuleDefaults } from './rules/planned-rule.js';
 import type { DenialMessage, FreqLimitRule, KeySpec, OfContext, OnMissingKey } from './rules/rule.js';
 import type { HashTag } from './store/redis/placement.js';
-import { checkRedisOption, isClustered, type RedisOption } from './store/redis/redis-client.js';
+import { readRedisOption } from './store/redis/check-redis-option.js';
+import { isClustered, type RedisOption } from './store/redis/redis-client.js';
 
 /** Makes what is thrown for a denied visit: an exception, whatever the visit's transport understands. */
 export type ExceptionFactory = (verdict: Verdict, context: ExecutionContext) => MaybePromise<Error>;
@@ -306,12 +307,8 @@ const DEFAULT_KEY = '{ip}';
 export function resolveOptions(options: unknown): ResolvedOptions {
   const read = new Properties('FreqLimitModule', invalidOptions);
   const given = read.object(options, OPTIONS, HINTS);
-  const { redis, rules, namedRules, defaultKey }: FreqLimitOptions = given;
-  if (redis !== undefined) {
-    read.parsed('redis', () => {
-      checkRedisOption(redis);
-    });
-  }
+  const { rules, namedRules, defaultKey }: FreqLimitOptions = given;
+  const redis = redisOf(given['redis'], read);
   if (rules !== undefined && !Array.isArray(rules)) throw read.invalid('rules', 'is not a list of rules');
   if (namedRules !== undefined && !NAMED_RULES.fits(namedRules))
     throw read.invalid('namedRules', NAMED_RULES.words);
@@ -356,6 +353,10 @@ export function resolveOptions(options: unknown): ResolvedOptions {
     coalesce: read.optional('coalesce', given['coalesce'], BOOLEAN) ?? true,
     denyCache: read.optional('denyCache', given['denyCache'], BOOLEAN) ?? true,
   });
+}
+
+function redisOf(given: unknown, read: Properties): RedisOption | undefined {
+  return given === undefined ? undefined : read.parsed('redis', () => readRedisOption(given));
 }
 
 /** A function each, by kind of context; what is none of an adapter's functions nobody would call. */

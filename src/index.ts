@@ -49,11 +49,12 @@ export type {
 } from './rules/rule.js';
 export type { NamedRulesTable } from './rules/named-rules.js';
 export type { HashTag } from './store/redis/placement.js';
+export type { RedisClient, RedisOption } from './store/redis/redis-client.js';
 export type {
-  RedisClient,
   RedisClusterClientOptions,
   RedisClusterOptions,
   RedisConnectionOptions,
-  RedisOption,
-} from './store/redis/redis-client.js';
+  RedisNatMap,
+  RedisNodeOptions,
+} from './store/redis/redis-options.js';
 export type { StoreHealth } from './store/store.js';

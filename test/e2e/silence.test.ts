@@ -94,7 +94,8 @@ describe('a server that takes connections and says nothing', () => {
 });
 
 it('leaves no timer of ioredis in charge of a connection', async () => {
-  const { client } = await serve(`${redisUrl()}?socketTimeout=1&commandTimeout=1`);
+  const { hostname: host, port } = new URL(redisUrl());
+  const { client } = await serve({ host, port: Number(port), socketTimeout: 1_000, commandTimeout: 1_000 });
   expect(client.options).not.toHaveProperty('socketTimeout');
   expect(client.options).not.toHaveProperty('commandTimeout');
 });

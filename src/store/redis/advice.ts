@@ -1,3 +1,5 @@
+import { showError } from '../../core/errors.js';
+
 const RIGHTS = '+evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpiretime +time +get +set +del +info';
 const CLUSTER_RIGHTS = '+cluster|slots +cluster|shards +readonly +asking';
 
@@ -5,8 +7,28 @@ const CLUSTER_RIGHTS = '+cluster|slots +cluster|shards +readonly +asking';
 const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/OOM/, 'it is full: raise maxmemory, or give the limiter a Redis of its own'],
   [
+    /unknown command\W+info\b/i,
+    'its INFO is renamed or disabled: give the option enableReadyCheck: false, or enable the command',
+  ],
+  [
+    /unknown command\W+select\b/i,
+    'its SELECT is renamed or disabled: leave db out and tell applications apart by namespace, or enable the command',
+  ],
+  [
+    /unknown (redis )?command/i,
+    'a command is renamed or disabled there: enable EVALSHA and EVAL, and what the script calls: INCR, INCRBY, DECRBY, PTTL, PEXPIRE, TIME, GET, SET, DEL',
+  ],
+  [
+    /'select'/i,
+    'the connection is not used: give its user +select, or leave db out and tell applications apart by namespace',
+  ],
+  [
+    /DB index is out of range/i,
+    'the server has no such database: raise its databases, or leave db out and tell applications apart by namespace',
+  ],
+  [
     /NOPERM|can't run this command|No permissions/i,
-    `its user lacks a permission; these suffice: ~<namespace>:* ${RIGHTS}, in a Cluster ${CLUSTER_RIGHTS} too (before Redis 7 without +pexpiretime)`,
+    `its user lacks a permission; these suffice: ~<namespace>:* ${RIGHTS}, with a db +select, in a Cluster ${CLUSTER_RIGHTS} too (before Redis 7 without +pexpiretime; with a keyPrefix ~<keyPrefix><namespace>:*)`,
   ],
   [/NOAUTH|WRONGPASS|invalid password/i, 'check the user and the password'],
   [
@@ -19,13 +41,38 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/MISCONF/, 'it cannot save its data, and takes no writes'],
   [/NOREPLICAS/, 'it has too few replicas to take writes'],
   [/CLUSTERDOWN/, 'a part of the cluster is down'],
-  [/CROSSSLOT/, 'it is a cluster: give { cluster: [nodes] } or a Cluster client'],
-  [/MOVED/, 'it is a cluster: give { cluster: [nodes] } or a Cluster client'],
+  [
+    /CROSSSLOT|MOVED|not allowed in cluster mode/,
+    'it is a cluster: give { cluster: [nodes] } or a Cluster client',
+  ],
   [/in time/, 'it hangs, is too slow, or timeoutMs is too short for the way to it'],
 ];
 
-/** A message of a server or a client, with what to do about it where that is known. */
+/** Arguments that are shorter stand for nobody, and may be a part of any text. */
+const SHORTEST_ARGUMENT = 6;
+
+/** An error of a server or a client for logs, with what to do about it where that is known. */
+export function describe(error: unknown): string {
+  return advised(showError(withoutArguments(error)));
+}
+
+/** A message with what to do about it where that is known. */
 export function advised(message: string): string {
   const advice = ADVICE.find(([pattern]) => pattern.test(message))?.[1];
   return advice === undefined ? message : `${message} (${advice})`;
+}
+
+/** Servers repeat the arguments of some commands that they refuse; among ours are keys, with addresses and numbers in them. */
+function withoutArguments(error: unknown): unknown {
+  const { message, code, command } = Object(error) as {
+    readonly message?: unknown;
+    readonly code?: unknown;
+    readonly command?: { readonly args?: unknown };
+  };
+  if (typeof message !== 'string') return error;
+  let text = message.replace(/,? with args beginning with.*$/s, '');
+  const args = Array.isArray(command?.args) ? (command.args as unknown[]) : [];
+  for (const arg of args)
+    if (typeof arg === 'string' && arg.length >= SHORTEST_ARGUMENT) text = text.replaceAll(arg, '…');
+  return { message: text, code };
 }

@@ -1,6 +1,6 @@
 import { type Deadline, TimeoutError } from './deadline.js';
 import { NotReadyError } from './failures.js';
-import type { Connection } from './redis-connection.js';
+import { type Connection, whyNotReady } from './redis-connection.js';
 import type { Script } from './script.js';
 
 /** Most requests that wait at once for a connection that is coming back. Their checks are kept in memory meanwhile. */
@@ -44,12 +44,12 @@ export class Caller {
     const { connection } = this;
     while (!connection.isReady(server)) {
       if (!connection.isReturning(server) || this.held + requests > MAX_HELD_REQUESTS)
-        throw new NotReadyError(connection.client.status);
+        throw new NotReadyError(whyNotReady(connection.client));
       this.held += requests;
       try {
         await deadline.wait(connection.changed());
       } catch {
-        throw new NotReadyError(connection.client.status);
+        throw new NotReadyError(whyNotReady(connection.client));
       } finally {
         this.held -= requests;
       }

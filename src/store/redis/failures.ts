@@ -1,19 +1,16 @@
 import { FreqLimitError, showError } from '../../core/errors.js';
-import { advised } from './advice.js';
+import { describe } from './advice.js';
 import type { Failure } from './breaker.js';
 
 /** A client that would keep for later what it is asked now. */
 export class NotReadyError extends Error {
   override readonly name = 'NotReadyError';
-
-  constructor(status: string) {
-    super(`the connection is not ready, but ${status}`);
-  }
 }
 
 export function toFailure(error: unknown): FreqLimitError {
-  const message = `Redis gave no answer: ${advised(showError(error))}`;
-  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', message, { cause: error });
+  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', `Redis gave no answer: ${describe(error)}`, {
+    cause: error,
+  });
 }
 
 export function kindOf(error: unknown): Failure {

@@ -65,6 +65,14 @@ export class Outage {
     for (const breaker of this.open.keys()) breaker.hope();
   }
 
+  /** Opens a breaker for a reason that is the operator's to mend, and tells it though the outage began with another. */
+  refuse(breaker: Breaker, reason: string): void {
+    breaker.open(reason);
+    if (this.open.get(breaker) === reason) return;
+    this.open.set(breaker, reason);
+    this.log.error(reason);
+  }
+
   /** A server that was replaced will never answer again. */
   private forgetStrangers(): void {
     for (const [server, breaker] of this.breakers) {

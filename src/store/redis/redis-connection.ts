@@ -1,12 +1,13 @@
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
 import { FreqLimitError, showError } from '../../core/errors.js';
-import { advised } from './advice.js';
+import { describe } from './advice.js';
+import { isInItsDatabase, isRefusedHandshake, refusalOf, watchDatabase } from './check-handshake.js';
 import { complaintsOf } from './client-options.js';
 import { type ClusterClient, ClusterNodes, serverOf } from './cluster-nodes.js';
 import { Deadline } from './deadline.js';
 import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-client.js';
-import { isWritable, type LinkListener, ReturningLink } from './returning-link.js';
+import { ReturningLink } from './returning-link.js';
 import { SilenceWatch } from './silence-watch.js';
 import type { StoreLog } from '../store.js';
 
@@ -30,6 +31,9 @@ export interface Connection {
 export interface ConnectionListener {
   /** The connection was lost, and the first reconnect has failed. */
   onLost(reason: string): void;
+  /** The server takes the connection, and refuses its user or its database. */
+  onRefused(reason: string): void;
+  /** The connection may be used. */
   onReady(): void;
 }
 
@@ -137,31 +141,63 @@ function backOff(times: number): number {
   return times === 1 ? Math.random() * 10 : Math.min(50 * times, 1_000) + Math.random() * 50;
 }
 
+/** What becomes of a connection. */
+interface ConnectionEvents {
+  onReady(): void;
+  onRefused(error: unknown): void;
+  onLost(): void;
+}
+
 /** What connections of our own and clients handed in have in common. */
 abstract class FollowedConnection {
+  /** Resolves when it is known for the first time whether the connection may be used. */
+  protected readonly settled: Promise<void>;
   private readonly nodes: ClusterNodes | undefined;
   private readonly link: ReturningLink;
+  private readonly stopWatching: () => void;
   private wakeUp!: () => void;
   private change!: Promise<void>;
 
   constructor(
     readonly client: RedisClient,
-    listener: LinkListener,
+    events: ConnectionEvents,
   ) {
     this.renew();
+    let settle = ignore;
+    this.settled = new Promise((resolve) => (settle = resolve));
     const notify = (): void => {
       this.notify();
     };
     this.nodes = client.isCluster ? new ClusterNodes(client as unknown as ClusterClient, notify) : undefined;
-    this.link = new ReturningLink(client, listener, notify);
+    this.link = new ReturningLink(
+      client,
+      () => {
+        events.onLost();
+      },
+      notify,
+    );
+    this.stopWatching = watchDatabase(client, {
+      onReady: () => {
+        events.onReady();
+        notify();
+        settle();
+      },
+      onRefused: (error) => {
+        events.onRefused(error);
+        notify();
+        settle();
+      },
+    });
   }
 
   isReady(server: string): boolean {
-    return this.link.isReady && (this.nodes?.isReady(server) ?? true);
+    return this.isUsable && (this.nodes?.isReady(server) ?? true);
   }
 
   isReturning(server: string): boolean {
     if (!this.link.isReady) return this.link.isReturning;
+    // the server is still to confirm the database
+    if (!isInItsDatabase(this.client)) return refusalOf(this.client) === undefined;
     return this.nodes?.isReturning(server) ?? false;
   }
 
@@ -169,7 +205,13 @@ abstract class FollowedConnection {
     return this.change;
   }
 
+  /** Whether the connection as a whole may be used. */
+  protected get isUsable(): boolean {
+    return this.link.isReady && isInItsDatabase(this.client);
+  }
+
   protected detach(): void {
+    this.stopWatching();
     this.link.detach();
     this.nodes?.detach();
     this.notify();
@@ -201,6 +243,10 @@ class OwnConnection extends FollowedConnection implements Connection {
         this.lastError = undefined;
         listener.onReady();
       },
+      onRefused: (error) => {
+        this.lastError = error;
+        this.lose();
+      },
       onLost: () => {
         this.lose();
       },
@@ -217,7 +263,7 @@ class OwnConnection extends FollowedConnection implements Connection {
   async open(): Promise<void> {
     if (this.redis.status !== 'wait') return;
     await within(LONGEST_START_MS, this.connect());
-    if (!isWritable(this.client)) this.lose();
+    if (!this.isUsable) this.lose();
   }
 
   close(): Promise<void> {
@@ -232,6 +278,7 @@ class OwnConnection extends FollowedConnection implements Connection {
   private async connect(): Promise<void> {
     try {
       await this.redis.connect();
+      await this.settled;
       const nodes = this.redis.isCluster ? (this.redis as Cluster).nodes('master') : [];
       await Promise.all(nodes.map(nodeReady));
     } catch (error) {
@@ -253,9 +300,10 @@ class OwnConnection extends FollowedConnection implements Connection {
 
   private lose(): void {
     if (this.closing !== undefined) return;
-    const why =
-      this.lastError === undefined ? 'the connection is closed' : advised(showError(cause(this.lastError)));
-    this.listener.onLost(`Redis cannot be reached: ${why}`);
+    const why = this.lastError === undefined ? 'the connection is closed' : describe(cause(this.lastError));
+    const reason = `Redis cannot be reached: ${why}`;
+    if (isRefusedHandshake(this.lastError)) this.listener.onRefused(reason);
+    else this.listener.onLost(reason);
   }
 
   private async end(): Promise<void> {
@@ -286,22 +334,24 @@ async function nodeReady(node: Redis): Promise<void> {
 /** A client that others use too: it is asked when it is ready, and listened to. */
 class BorrowedConnection extends FollowedConnection implements Connection {
   constructor(client: RedisClient, listener: ConnectionListener) {
-    // its owner may close it at any time: that is worth a line only when a request finds it closed
     super(client, {
       onReady: () => {
         listener.onReady();
       },
+      onRefused: (error) => {
+        listener.onRefused(`Redis cannot be reached: ${describe(error)}`);
+      },
+      // its owner may close it at any time: that is worth a line only when a request finds it closed
       onLost: ignore,
     });
   }
 
   async open(): Promise<void> {
     const { client } = this;
-    if (client.status === 'ready') return;
-    const ready = new Promise<void>((resolve) => client.once?.('ready', resolve));
+    if (this.isUsable || refusalOf(client) !== undefined) return;
     // one that waits for its first command is connected now, as by that command
     if (client.status === 'wait') client.connect?.().catch(ignore);
-    await within(LONGEST_START_MS, ready);
+    await within(LONGEST_START_MS, this.settled);
   }
 
   close(): Promise<void> {
@@ -312,6 +362,15 @@ class BorrowedConnection extends FollowedConnection implements Connection {
   watch(): void {
     // others may wait on it for as long as they like, so it is theirs to close
   }
+}
+
+/** Why nothing may be sent to a client. */
+export function whyNotReady(client: { readonly status: string }): string {
+  const refusal = refusalOf(client);
+  if (refusal !== undefined) return showError(refusal);
+  return client.status === 'ready'
+    ? 'the server has not confirmed the database yet'
+    : `the connection is not ready, but ${client.status}`;
 }
 
 function ignore(): void {

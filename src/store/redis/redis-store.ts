@@ -1,6 +1,6 @@
 import calculateSlot from 'cluster-key-slot';
 import type { Check, CheckResult } from '../../core/check.js';
-import { type FreqLimitError, showError } from '../../core/errors.js';
+import { FreqLimitError, showError } from '../../core/errors.js';
 import { consumeInParts, type PartStore, partsOf } from '../parts.js';
 import type { Store, StoreHealth, StoreLog } from '../store.js';
 import type { Breaker } from './breaker.js';
@@ -89,6 +89,9 @@ export class RedisStore implements Store {
     store.connection = await connectionFor(options.redis, options.timeoutMs, log, {
       onLost: (reason) => {
         store.outage.breakerOf(THE_SERVER).open(reason);
+      },
+      onRefused: (reason) => {
+        store.outage.refuse(store.outage.breakerOf(THE_SERVER), reason);
       },
       onReady: () => {
         store.outage.hope();
@@ -410,7 +413,7 @@ export class RedisStore implements Store {
   }
 
   private refusal(): FreqLimitError {
-    return toFailure(new Error(this.outage.reason ?? 'it is not asked'));
+    return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', this.outage.reason ?? 'Redis gave no answer');
   }
 
   /** One kind of error for whatever went wrong, which the operator hears of too. */

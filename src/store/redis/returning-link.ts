@@ -8,13 +8,6 @@ export interface LinkedClient {
 
 type LinkEvent = 'ready' | 'close' | 'end';
 
-export interface LinkListener {
-  /** Calls can leave again. */
-  onReady(): void;
-  /** The first reconnect failed, or there is none. */
-  onLost(): void;
-}
-
 /** Follows a connection: whether calls leave at once, and if not, whether it was lost a moment ago and comes back. */
 export class ReturningLink {
   private wasReady: boolean;
@@ -23,7 +16,8 @@ export class ReturningLink {
 
   constructor(
     private readonly client: LinkedClient,
-    private readonly listener: LinkListener,
+    /** Called when the first reconnect has failed, or there is none. */
+    private readonly onLost: () => void,
     /** Called whenever one of the two answers below may be another. */
     private readonly onChange: () => void,
   ) {
@@ -32,7 +26,6 @@ export class ReturningLink {
       ready: () => {
         this.isReconnecting = false;
         this.wasReady = true;
-        listener.onReady();
         onChange();
       },
       close: () => {
@@ -75,7 +68,7 @@ export class ReturningLink {
   private lose(): void {
     this.wasReady = false;
     this.isReconnecting = false;
-    this.listener.onLost();
+    this.onLost();
     this.onChange();
   }
 }

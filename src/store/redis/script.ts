@@ -16,11 +16,44 @@ export class Script {
    * tells that nothing was counted, so none other is a reason to ask again.
    */
   async run(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const call = poolsCalls(client) ? callAlone : callPlainly;
     try {
-      return await client.evalsha(this.sha1, keys.length, ...keys, ...args);
+      return await call(client, 'evalsha', this.sha1, keys, args);
     } catch (error) {
       if (!showError(error).startsWith('NOSCRIPT')) throw error;
-      return client.eval(this.source, keys.length, ...keys, ...args);
+      return call(client, 'eval', this.source, keys, args);
     }
   }
 }
+
+type Call = (
+  client: RedisClient,
+  command: 'evalsha' | 'eval',
+  script: string,
+  keys: readonly string[],
+  args: readonly string[],
+) => Promise<unknown>;
+
+const callPlainly: Call = (client, command, script, keys, args) =>
+  client[command](script, keys.length, ...keys, ...args);
+
+/**
+ * A Cluster with `enableAutoPipelining` pools the calls of one turn. Up to ioredis 5.4 it takes the script for the key,
+ * and then refuses the pool because its keys lie on several servers.
+ */
+function poolsCalls(client: RedisClient): boolean {
+  if (!client.isCluster) return false;
+  const { enableAutoPipelining = false } = (client.options ?? {}) as {
+    readonly enableAutoPipelining?: boolean;
+  };
+  return enableAutoPipelining;
+}
+
+const callAlone: Call = async (client, command, script, keys, args) => {
+  const answers = await client.pipeline?.([[command, script, keys.length, ...keys, ...args]]).exec();
+  const [first] = answers ?? [];
+  if (first === undefined) throw new Error('the client runs no pipelines');
+  const [error, answer] = first;
+  if (error !== null) throw error;
+  return answer;
+};

@@ -106,8 +106,6 @@ function takeOver(options: TimerOptions, timeoutMs: number): Patience {
   };
 }
 
-/** In the query of a URL a number is a text. */
 function givenMs(option: unknown): number | undefined {
-  const ms = Number(option ?? NaN);
-  return ms > 0 ? ms : undefined;
+  return typeof option === 'number' && option > 0 ? option : undefined;
 }

@@ -1,4 +1,4 @@
-import { advised } from '../../../../src/store/redis/advice.js';
+import { advised, describe as describeError } from '../../../../src/store/redis/advice.js';
 
 describe('advised', () => {
   it.each([
@@ -22,6 +22,14 @@ describe('advised', () => {
     ['CLUSTERDOWN Hash slot not served', 'a part of the cluster is down'],
     ["CROSSSLOT Keys in request don't hash to the same slot", 'give { cluster: [nodes] }'],
     ['MOVED 3999 127.0.0.1:6381', 'give { cluster: [nodes] }'],
+    ['ERR SELECT is not allowed in cluster mode', 'give { cluster: [nodes] }'],
+    ["NOPERM this user has no permissions to run the 'select' command", 'give its user +select'],
+    ['ERR DB index is out of range', 'the server has no such database'],
+    ["ERR unknown command 'INFO'", 'enableReadyCheck: false'],
+    ['Ready check failed: ERR unknown command `info`', 'enableReadyCheck: false'],
+    ["ERR unknown command 'select'", 'its SELECT is renamed or disabled'],
+    ["ERR unknown command 'evalsha'", 'enable EVALSHA and EVAL'],
+    ['ERR Unknown Redis command called from script script: 1f2', 'enable EVALSHA and EVAL'],
     ['no answer in time', 'timeoutMs is too short'],
   ])('says what to do about %s', (message, advice) => {
     expect(advised(message).startsWith(`${message} (`)).toBe(true);
@@ -35,4 +43,36 @@ describe('advised', () => {
       expect(advised(message)).toBe(message);
     },
   );
+});
+
+describe('the text for an error', () => {
+  const key = 'fl:SmsController.send:60000:+491711234567';
+  const args = ['4ab1f1', '1', key, '60000'];
+  /** An error as ioredis has it: with the command that the server refused. */
+  const refused = (message: string): Error =>
+    Object.assign(new Error(message), { command: { name: 'evalsha', args } });
+
+  it.each([
+    [`ERR unknown command 'evalsha', with args beginning with: '4ab1f1' '1' '${key}' `],
+    [`ERR unknown command \`evalsha\`, with args beginning with: \`4ab1f1\`, \`1\`, \`${key.slice(0, 40)}`],
+    [`ERR unknown command 'evalsha', with args beginning with: '\n${key}'`],
+    [`NOPERM User limiter has no permissions to access the '${key}' key`],
+    [`${'x'.repeat(100)} ${key}`],
+  ])('shows no argument of a command: %j', (message) => {
+    const text = describeError(refused(message));
+    expect(text).not.toMatch(/4917|SmsController|with args/);
+    expect(text.slice(0, 20)).toBe(message.slice(0, 20));
+  });
+
+  it('leaves other errors as they are', () => {
+    expect(describeError(refused('ERR syntax error 1'))).toBe('ERR syntax error 1');
+    expect(describeError(new Error('connect ECONNREFUSED 127.0.0.1:6379'))).toBe(
+      'connect ECONNREFUSED 127.0.0.1:6379',
+    );
+    expect(describeError(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }))).toBe(
+      'ECONNREFUSED',
+    );
+    expect(describeError('broken')).toBe('"broken"');
+    expect(describeError(Object.assign(new Error('odd'), { command: { args: 5 } }))).toBe('odd');
+  });
 });

@@ -59,4 +59,34 @@ describe('Script', () => {
     await expect(new Script(SOURCE).run(client, ['k'], ['1'])).rejects.toBe(failure);
     expect(asked).toHaveLength(2);
   });
+
+  describe('on a Cluster that pools the calls of one turn', () => {
+    function poolingCluster(...answers: [Error | null, unknown][]): {
+      client: RedisClient;
+      asked: unknown[][];
+    } {
+      const { client, asked } = clientOf({});
+      const pipeline: RedisClient['pipeline'] = (commands) => {
+        asked.push(...commands);
+        return { exec: () => Promise.resolve([answers.shift() ?? [null, 'none']]) };
+      };
+      return {
+        client: { ...client, isCluster: true, options: { enableAutoPipelining: true }, pipeline },
+        asked,
+      };
+    }
+
+    it('runs in a pipeline of its own', async () => {
+      const { client, asked } = poolingCluster([null, 'answer']);
+      await expect(new Script(SOURCE).run(client, ['k'], ['1'])).resolves.toBe('answer');
+      expect(asked).toEqual([['evalsha', SHA1, 1, 'k', '1']]);
+    });
+
+    it('goes again as a whole to a server that does not know it, and fails as that does', async () => {
+      const noScript = new Error('NOSCRIPT No matching script.');
+      const { client, asked } = poolingCluster([noScript, undefined], [new Error('OOM'), undefined]);
+      await expect(new Script(SOURCE).run(client, ['k'], ['1'])).rejects.toThrow('OOM');
+      expect(asked.map(([name]) => name)).toEqual(['evalsha', 'eval']);
+    });
+  });
 });

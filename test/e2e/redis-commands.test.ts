@@ -1,0 +1,87 @@
+import type { RedisConnectionOptions } from '../../src/store/redis/redis-options.js';
+import { RedisStore } from '../../src/store/redis/redis-store.js';
+import { check } from '../support/check.js';
+import { freePort, type Server, startServer } from '../support/server.js';
+
+const PERSON = '+491711234567';
+
+describe('a server where commands are renamed', () => {
+  let server: Server;
+  let store: RedisStore;
+  let lines: string[];
+
+  async function start(renamed: string, options: Partial<RedisConnectionOptions> = {}): Promise<void> {
+    server = await startServer(['--rename-command', renamed, `hidden-${renamed}`]);
+    lines = [];
+    const note = (line: string): void => void lines.push(line);
+    const redis = { port: server.port, ...options };
+    store = await RedisStore.create(
+      { redis, namespace: 'fl', timeoutMs: 5_000, coalesce: true, placement: undefined },
+      { warn: note, error: note },
+    );
+    await store.open();
+  }
+
+  afterEach(async () => {
+    await store.close();
+    await server.stop();
+  });
+
+  /** What caller, log and health are told of a call that fails. */
+  async function said(): Promise<string[]> {
+    const told: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      await store.consume([check(`fl:rule:60000:${PERSON}`)]).then(
+        () => {
+          throw new Error('it was answered');
+        },
+        (error: unknown) => told.push((error as Error).message),
+      );
+    }
+    return [...told, ...lines, store.health().reason ?? 'up'];
+  }
+
+  it('says what to set where there is no INFO, and counts when that is set', async () => {
+    await start('info');
+    for (const text of await said()) expect(text).toContain('give the option enableReadyCheck: false');
+    await store.close();
+    await server.stop();
+    await start('info', { enableReadyCheck: false });
+    expect(await store.consume([check('a')])).toMatchObject([{ allowed: true }]);
+    expect(lines).toEqual([]);
+  });
+
+  it.each(['evalsha', 'incr'])('says what to enable where there is no %s, and shows no key', async (name) => {
+    await start(name);
+    const texts = await said();
+    for (const text of texts) {
+      expect(text).toMatch(/unknown (redis )?command/i);
+      expect(text).toContain('enable EVALSHA and EVAL, and what the script calls');
+      expect(text).not.toContain(PERSON);
+      expect(text).not.toContain('rule');
+    }
+    // and says nothing twice
+    for (const text of texts) expect(text.match(/Redis gave no answer|renamed or disabled/g)).toHaveLength(2);
+  });
+});
+
+describe('a server that is not there', () => {
+  it('is told of in the same words however often', async () => {
+    const store = await RedisStore.create(
+      {
+        redis: { port: await freePort() },
+        namespace: 'fl',
+        timeoutMs: 5_000,
+        coalesce: true,
+        placement: undefined,
+      },
+      { warn: () => undefined, error: () => undefined },
+    );
+    await store.open();
+    for (let i = 0; i < 3; i++)
+      await expect(store.consume([check('a')])).rejects.toThrow(
+        /^Redis cannot be reached: (?!.*(gave no answer|cannot be reached))/,
+      );
+    await store.close();
+  });
+});

@@ -1,0 +1,358 @@
+import { Cluster, Redis } from 'ioredis';
+import { readRedisOption } from '../../../../src/store/redis/check-redis-option.js';
+import { thrownBy } from '../../fixtures.js';
+
+const accept = (redis: unknown) => (): void => {
+  readRedisOption(redis);
+};
+const method = async (): Promise<unknown> => undefined;
+const CLIENT = { status: 'ready', isCluster: false, evalsha: method, eval: method, del: method };
+
+describe('readRedisOption', () => {
+  it.each<[string, unknown]>([
+    ['a URL', 'redis://localhost:6379'],
+    ['a URL with user, password and db', 'redis://user:secret@example.org:6380/2'],
+    ['a URL over TLS', 'rediss://example.org'],
+    ['a path', '/var/run/redis.sock'],
+    ['a host', { host: 'localhost' }],
+    ['a port', { port: 6379 }],
+    ['a path in options', { path: '/var/run/redis.sock' }],
+    ['sentinels', { sentinels: [{ host: 'a', port: 26_379 }], name: 'primary' }],
+    ['a client of another copy of ioredis', CLIENT],
+    ['a Cluster client of another copy of ioredis', { ...CLIENT, isCluster: true }],
+    ['nodes', { cluster: [{ host: 'a', port: 7_000 }, { port: 7_001 }] }],
+    ['nodes as URLs and ports', { cluster: ['redis://a:7000', 7_001] }],
+    ['nodes with options', { cluster: [7_000], options: { redisOptions: { password: 'secret' } } }],
+    ['nodes with options that are not given', { cluster: [7_000], options: undefined }],
+    ['nodes with a hash tag before all keys', { cluster: [7_000], options: { keyPrefix: '{shop}:' } }],
+    ['nodes with a brace before all keys', { cluster: [7_000], options: { keyPrefix: 'a{b:' } }],
+    ['nodes with empty braces behind a hash tag', { cluster: [7_000], options: { keyPrefix: '{a}{}:' } }],
+    ['empty braces before all keys of one server', { port: 6_379, keyPrefix: '{}:' }],
+    ['a client of one server with empty braces', { ...CLIENT, options: { keyPrefix: '{}:' } }],
+  ])('accepts %s', (_, redis) => {
+    expect(accept(redis)).not.toThrow();
+  });
+
+  it('accepts a client of ioredis, of one server or a Cluster, without connecting either', () => {
+    const client = new Redis({ lazyConnect: true });
+    const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
+    expect(accept(client)).not.toThrow();
+    expect(client.status).toBe('wait');
+    expect(accept(cluster)).not.toThrow();
+    expect(cluster.status).toBe('wait');
+    client.disconnect();
+    cluster.disconnect();
+  });
+
+  it.each<[string, unknown]>([
+    ['an object that says nothing', {}],
+    ['options without a place', { password: 'secret', db: 1 }],
+    ['a number', 5],
+    ['null', null],
+    ['undefined', undefined],
+    ['true', true],
+    ['a list', ['redis://localhost:6379']],
+    ['a function', () => 'redis://localhost:6379'],
+    ['the class of the client', Redis],
+    ['a symbol', Symbol('redis')],
+    ['an empty text', ''],
+    ['host and port as a text', 'localhost:6379'],
+    ['a host as a text', 'localhost'],
+    ['a URL of another scheme', 'http://localhost:6379'],
+    ['a URL without a host', 'redis://'],
+    ['a URL after a blank', ' redis://localhost:6379'],
+    ['half a client', { evalsha: method, del: method }],
+    ['a client of another library', { sendCommand: method, evalSha: method, eval: method, del: method }],
+    ['one that has a host too', { sendCommand: method, evalSha: method, host: 'localhost' }],
+  ])('refuses %s with the right form', (_, redis) => {
+    expect(accept(redis)).toThrow(TypeError);
+    expect(accept(redis)).toThrow(
+      "a URL ('redis://host:6379', 'rediss://…'), ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, or an ioredis client",
+    );
+  });
+
+  it.each<[string, unknown, string]>([
+    ['no nodes', { cluster: [] }, 'cluster: is not a list of nodes'],
+    ['one node that is no list', { cluster: { host: 'a' } }, 'cluster: is not a list of nodes'],
+    ['a cluster that is not given', { cluster: undefined }, '[object] is not a URL'],
+    [
+      'an option beside the nodes',
+      { cluster: [7_000], scaleReads: 'all' },
+      'scaleReads: is not known here: it belongs into options',
+    ],
+    [
+      'a server beside the nodes',
+      { cluster: [7_000], host: 'localhost' },
+      'host: is not known here: cluster names the nodes',
+    ],
+    ['options that are none', { cluster: [7_000], options: 5 }, 'options: is not an object of options'],
+    ['no options', { cluster: [7_000], options: null }, 'options: is not an object of options'],
+    ['empty braces', { cluster: [7_000], options: { keyPrefix: '{}' } }, 'keyPrefix: "{}" has empty braces'],
+    [
+      'empty braces in the middle',
+      { cluster: [7_000], options: { keyPrefix: 'a{}b{c}' } },
+      'keyPrefix: "a{}b{c}" has empty braces',
+    ],
+    [
+      'empty braces for each node',
+      { cluster: [7_000], options: { redisOptions: { keyPrefix: '{}' } } },
+      'keyPrefix: "{}" has empty braces',
+    ],
+    [
+      'empty braces for each node, which ioredis takes where its own are an empty text',
+      { cluster: [7_000], options: { keyPrefix: '', redisOptions: { keyPrefix: '{}' } } },
+      'keyPrefix: "{}" has empty braces',
+    ],
+    [
+      'a Cluster client with empty braces',
+      { ...CLIENT, isCluster: true, options: { keyPrefix: '{}:' } },
+      'keyPrefix: "{}:" has empty braces',
+    ],
+  ])('refuses for a Cluster %s', (_, redis, complaint) => {
+    expect(accept(redis)).toThrow(TypeError);
+    expect(accept(redis)).toThrow(complaint);
+  });
+
+  it.each<[string, object, string]>([
+    [
+      'sentinels without the primary’s name',
+      { sentinels: [{ host: 's', port: 26_379 }] },
+      'name: is missing',
+    ],
+    ['sentinels that are a text', { sentinels: 's:26379', name: 'p' }, 'sentinels: is not a list'],
+    ['sentinels that are no list', { sentinels: {}, name: 'p' }, 'sentinels: is not a list'],
+    ['no sentinels', { sentinels: [], name: 'p' }, 'sentinels: is not a list'],
+    ['a sentinel as a text', { sentinels: ['s:26379'], name: 'p' }, 'sentinels: is not a list'],
+    [
+      'a sentinel’s port as a text',
+      { sentinels: [{ host: 's', port: '26379' }], name: 'p' },
+      'sentinels: is not',
+    ],
+    ['a host that is a number', { host: 5 }, 'host: 5 is not a name or an address'],
+    ['a port that is a text', { port: 'abc' }, 'port: "abc" is not a port, 1 to 65535'],
+    ['a port that is none', { port: 70_000 }, 'port: 70000 is not a port'],
+  ])('refuses %s', (_, redis, complaint) => {
+    expect(accept(redis)).toThrow(TypeError);
+    expect(accept(redis)).toThrow(complaint);
+  });
+
+  it.each([[5], [{}], [['{a}']]])('refuses for a Cluster a keyPrefix of %p', (keyPrefix) => {
+    expect(accept({ cluster: [7_000], options: { keyPrefix } })).toThrow('is not a text');
+  });
+
+  it.each<[string, unknown]>([
+    ['a text without a scheme', 'user:secret@localhost:6379'],
+    ['another scheme', 'http://user:secret@localhost:6379'],
+    ['a broken URL', 'redis:/user:secret@localhost'],
+    ['options', { password: 'secret', username: 'user' }],
+    ['a list', ['redis://user:secret@localhost']],
+    ['no nodes', { cluster: [], options: { redisOptions: { password: 'secret' } } }],
+    ['a node that is no list', { cluster: 'redis://user:secret@localhost' }],
+    ['a password beside the nodes', { cluster: ['redis://user:secret@localhost'], password: 'secret' }],
+    ['options of a Cluster as a URL', { cluster: [7_000], options: 'redis://user:secret@localhost' }],
+  ])('never shows the password of %s', (_, redis) => {
+    expect(thrownBy(accept(redis)).message).not.toContain('secret');
+  });
+});
+
+describe('readRedisOption, of options that ioredis would read otherwise than they are meant', () => {
+  const sentinels = [{ host: 's', port: 26_379 }];
+
+  it.each<[string, object, string]>([
+    ['url', { url: 'redis://a' }, "url: is not known here: give the URL itself: redis: 'redis://host:6379'"],
+    ['url beside a port', { port: 6379, url: 'redis://a' }, 'url: is not known here'],
+    ['the words of node-redis', { socket: { host: 'a' } }, 'did you mean host and port, or path?'],
+    ['database', { host: 'a', database: 1 }, 'database: is not known here: did you mean db?'],
+    ['a misspelled host', { hots: 'a', port: 1 }, 'hots: is not known here: did you mean host?'],
+    ['a misspelled password', { host: 'a', pasword: 'p' }, 'did you mean password?'],
+    ['other capitals', { host: 'a', userName: 'p' }, 'did you mean username?'],
+    [
+      'an option that nothing is like',
+      { host: 'a', wheels: 4 },
+      'wheels: is not an option of ioredis 5.3 to 6.0',
+    ],
+    ['nodes', { nodes: [7_000] }, 'did you mean { cluster: [nodes], options }?'],
+    [
+      'an option of a Cluster',
+      { host: 'a', scaleReads: 'all' },
+      'scaleReads: is not known here: it is an option of a Cluster',
+    ],
+    ['a path and a host', { path: '/a.sock', host: 'a' }, 'path and host are two places'],
+    ['a path and a port', { path: '/a.sock', port: 1 }, 'path and port are two places'],
+    ['sentinels and a host', { sentinels, name: 'p', host: 'a' }, 'sentinels and host are two places'],
+    ['sentinels and a path', { sentinels, name: 'p', path: '/a' }, 'path and sentinels are two places'],
+    ['a name without sentinels', { host: 'a', name: 'p' }, "name: is the primary's name among sentinels"],
+    ['replicas', { sentinels, name: 'p', role: 'slave' }, 'only the primary takes counters'],
+    ['an empty path', { path: '' }, 'path: "" is not the path of a unix socket'],
+    ['a host that is not given', { host: undefined, password: 'p' }, '[object] is not a URL'],
+    [
+      'a node’s password in the wrong place',
+      { cluster: [1], options: { password: 'p' } },
+      'options.password: is not known here: it belongs into options.redisOptions',
+    ],
+    [
+      'a node’s password beside the nodes',
+      { cluster: [1], password: 'p' },
+      'password: is not known here: it belongs into options.redisOptions',
+    ],
+    [
+      'a Cluster’s option for its nodes',
+      { cluster: [1], options: { redisOptions: { scaleReads: 'all' } } },
+      'options.redisOptions.scaleReads: is not known here: it belongs into options',
+    ],
+    [
+      'a host for each node',
+      { cluster: [1], options: { redisOptions: { host: 'a' } } },
+      'options.redisOptions.host: has no effect there: cluster names the nodes',
+    ],
+    [
+      'a misspelled option of a Cluster',
+      { cluster: [1], options: { scaleRead: 'all' } },
+      'options.scaleRead: is not known here: did you mean scaleReads?',
+    ],
+    [
+      'a database of a Cluster',
+      { cluster: [1], options: { redisOptions: { db: 1 } } },
+      'options.redisOptions.db: a Cluster keeps the counters in database 0',
+    ],
+    [
+      'a database of a node',
+      { cluster: ['redis://a/1'] },
+      'cluster: a Cluster keeps the counters in database 0',
+    ],
+    [
+      'options of nodes that are none',
+      { cluster: [1], options: { redisOptions: 5 } },
+      'options.redisOptions: is not an object',
+    ],
+  ])('refuses %s', (_, redis, complaint) => {
+    expect(accept(redis)).toThrow(TypeError);
+    expect(accept(redis)).toThrow(complaint);
+  });
+
+  it.each([
+    ['redis://a:6379?hsot=b', '"hsot" in the URL'],
+    // ioredis reads it as a text, and the text "false" is true
+    ['redis://a?autoResendUnfulfilledCommands=false', 'a URL can say db, family'],
+    ['redis://a?db=first', 'db in the URL: "first" is not the number of a database'],
+    ['redis://a/1?db=2', 'names its database twice'],
+    ['/tmp/a.sock?database=2', '"database" in the URL'],
+  ])('refuses the URL %s', (url, complaint) => {
+    expect(accept(url)).toThrow(complaint);
+  });
+
+  it.each([['redis://a?db=2'], ['redis://a/0?family=6'], ['/tmp/a.sock?db=2'], ['redis://user@a:1/']])(
+    'accepts the URL %s',
+    (url) => {
+      expect(readRedisOption(url)).toBe(url);
+    },
+  );
+
+  it('leaves to a connector of the application’s own what it alone knows', () => {
+    const options = { Connector: class {}, consul: 'http://a' };
+    expect(readRedisOption(options)).toEqual({ Connector: options.Connector });
+  });
+
+  it('knows every option that a client of ioredis has by default', () => {
+    const server = new Redis({ lazyConnect: true }).options;
+    const cluster = new Cluster([7_000], { lazyConnect: true }).options;
+    expect(accept(server)).not.toThrow();
+    expect(accept({ cluster: [7_000], options: { ...cluster, redisOptions: undefined } })).not.toThrow();
+  });
+});
+
+// what many getters answer comes from elsewhere
+/* eslint-disable @typescript-eslint/class-literal-property-style */
+describe('readRedisOption, of options that are an instance of a class', () => {
+  class Base {
+    get password() {
+      return 'p';
+    }
+  }
+  class Config extends Base {
+    readonly port = 6380;
+    readonly settings = new Map([['host', 'example.org']]);
+    get host() {
+      return this.settings.get('host');
+    }
+    get db() {
+      return 3;
+    }
+    connect() {
+      return undefined;
+    }
+  }
+
+  it('reads getters and what is inherited', () => {
+    expect(readRedisOption(new Config())).toEqual({ host: 'example.org', port: 6380, db: 3, password: 'p' });
+  });
+
+  it('reads those of a Cluster, and of its nodes', () => {
+    class OfNodes {
+      get password() {
+        return 'p';
+      }
+    }
+    class OfCluster {
+      get keyPrefix() {
+        return 'shop:';
+      }
+      get redisOptions() {
+        return new OfNodes();
+      }
+    }
+    class Nodes {
+      get cluster() {
+        return [7_000];
+      }
+      get options() {
+        return new OfCluster();
+      }
+    }
+    expect(readRedisOption(new Nodes())).toEqual({
+      cluster: [7_000],
+      options: { keyPrefix: 'shop:', redisOptions: { password: 'p' } },
+    });
+  });
+
+  it('refuses a getter that looks like another name', () => {
+    class Wrong extends Base {
+      get host() {
+        return 'a';
+      }
+      get database() {
+        return 1;
+      }
+    }
+    expect(accept(new Wrong())).toThrow('database: is not known here: did you mean db?');
+  });
+
+  it('reads what is inherited from an object', () => {
+    expect(readRedisOption(Object.create({ host: 'a', db: 2 }))).toEqual({ host: 'a', db: 2 });
+    expect(accept(Object.create({ host: 'a', pasword: 'p' }))).toThrow('did you mean password?');
+  });
+
+  it('reads each value once, so that what is checked is what connects', () => {
+    let reads = 0;
+    const options = {
+      get host() {
+        return ++reads === 1 ? 'a' : '';
+      },
+    };
+    expect(readRedisOption(options)).toEqual({ host: 'a' });
+  });
+});
+
+describe('readRedisOption, of clients', () => {
+  it.each([
+    ['a mock', { evalsha: method, eval: method, del: method }],
+    ['another library’s client', { ...CLIENT, status: 1 }],
+  ])('refuses one without a status: %s', (_, client) => {
+    expect(accept(client)).toThrow('the client has no status, so it is not a client of ioredis');
+  });
+
+  it('refuses a Cluster’s client whose nodes are told another database', () => {
+    const cluster = new Cluster([7_000], { lazyConnect: true, redisOptions: { db: 1 } });
+    expect(accept(cluster)).toThrow('redisOptions.db: a Cluster keeps the counters in database 0');
+  });
+});
