@@ -125,6 +125,8 @@ export class FreqLimitModule
     this.plans.compile();
     await adviseOfMessages(this.handlers, this.hasHttp);
     await this.store.open();
+    // a start that fails leaves nothing behind
+    this.adapters.watchConnections();
   }
 
   /** Gateways are open by now. */
@@ -134,6 +136,7 @@ export class FreqLimitModule
 
   /** After the last request is answered. */
   async onApplicationShutdown(): Promise<void> {
+    this.adapters.unwatchConnections();
     await this.store.close();
   }
 

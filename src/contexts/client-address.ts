@@ -1,5 +1,8 @@
 import ipaddr from 'ipaddr.js';
 
+/** Stands for the address of a client that is gone, where nothing has asked for it in time. */
+export const GONE = 'gone';
+
 /**
  * The one spelling of a client's address, so that one client is one counter.
  *

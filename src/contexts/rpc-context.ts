@@ -1,4 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
+import { GONE } from './client-address.js';
 import type { ContextAdapter } from './context-adapter.js';
 import { refusalOf } from './refusal.js';
 
@@ -13,9 +14,6 @@ interface NetSocket {
   readonly remoteAddress?: string;
   readonly destroyed?: boolean;
 }
-
-/** Stands for the addresses of TCP clients that are gone when their message's turn comes. */
-const GONE = 'gone';
 
 /** Microservices: `{body.…}` reads the payload, `{user.…}` what a guard has set on the RPC context. */
 export const RPC_CONTEXT: ContextAdapter = {

@@ -1,11 +1,16 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Visit, VisitRequest } from '../core/visit.js';
-import { canonicalAddress } from './client-address.js';
+import { canonicalAddress, GONE } from './client-address.js';
 import type { ContextAdapter } from './context-adapter.js';
+
+interface Connection {
+  readonly remoteAddress?: unknown;
+  readonly destroyed?: unknown;
+}
 
 /** What requests of Express, of Fastify and of Node have in common. */
 interface HttpRequest extends VisitRequest {
-  readonly socket?: { readonly remoteAddress?: unknown } | undefined;
+  readonly socket?: Connection | null | undefined;
 }
 
 /** Who is told, each time, of what an operator should know of addresses. */
@@ -51,7 +56,12 @@ export class ContextVisit implements Visit {
   /** The address as the platform tells it. */
   private get addressText(): string | undefined {
     const { request } = this;
-    const text = this.adapter.address?.(this.context) ?? request?.ip ?? request?.socket?.remoteAddress;
+    const text =
+      this.adapter.address?.(this.context) ??
+      request?.ip ??
+      request?.socket?.remoteAddress ??
+      // a client must not escape a limit by leaving before it is asked
+      (request?.socket?.destroyed === true ? GONE : undefined);
     if (this.isOfProxy(text)) this.advice.notBelieved();
     return typeof text === 'string' && text !== '' ? text : undefined;
   }

@@ -17,6 +17,7 @@ describe('ContextVisit', () => {
       { ip: '203.0.113.7', socket: { remoteAddress: '10.0.0.1' } },
       '203.0.113.7',
     ],
+    ['what stands for a client that is gone', { socket: { destroyed: true } }, 'gone'],
     ['the socket where there is no request.ip', { socket: { remoteAddress: '2001:db8::1' } }, '2001:db8::'],
   ])('reads the address from %s', (_, request, address) => {
     expect(visitOf(request).address).toBe(address);
@@ -24,7 +25,8 @@ describe('ContextVisit', () => {
 
   it.each([
     ['nothing is known', {}],
-    ['the socket is closed', { socket: {} }],
+    ['the socket has none', { socket: {} }],
+    ['there is no socket', { socket: null }],
     ['it is empty', { ip: '' }],
     ['it is no text', { ip: 5 }],
     ['there is no request', undefined],
