@@ -1,6 +1,7 @@
 import { FreqLimitError, showError } from '../../core/errors.js';
 import { advised } from './advice.js';
 import type { Failure } from './breaker.js';
+import { withoutCommand } from './without-command.js';
 
 /** A client that would keep for later what it is asked now. */
 export class NotReadyError extends Error {
@@ -12,8 +13,9 @@ export class NotReadyError extends Error {
 }
 
 export function toFailure(error: unknown): FreqLimitError {
-  const message = `Redis gave no answer: ${advised(showError(error))}`;
-  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', message, { cause: error });
+  const cause = withoutCommand(error);
+  const message = `Redis gave no answer: ${advised(showError(cause))}`;
+  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', message, { cause });
 }
 
 export function kindOf(error: unknown): Failure {
