@@ -2,6 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { Visit, VisitRequest } from '../core/visit.js';
 import { canonicalAddress, GONE } from './client-address.js';
 import type { ContextAdapter } from './context-adapter.js';
+import { hasEarlierHop, isForwarded } from './forwarded.js';
 
 interface Connection {
   readonly remoteAddress?: unknown;
@@ -17,6 +18,8 @@ interface HttpRequest extends VisitRequest {
 export interface AddressAdvice {
   /** The address was asked for, and a client has none. */
   noAddress(): void;
+  /** Whether to look for such a header. */
+  isWatching(): boolean;
   /** A forwarded header came, and the address is that of the socket all the same. */
   notBelieved(): void;
 }
@@ -47,14 +50,8 @@ export class ContextVisit implements Visit {
     return this.known.address;
   }
 
-  /** The address as the platform tells it, unless it is that of a proxy which nobody trusts to speak for its clients. */
-  get trustedAddress(): string | undefined {
-    const text = this.addressText;
-    return this.isOfProxy(text) ? undefined : text;
-  }
-
   /** The address as the platform tells it. */
-  private get addressText(): string | undefined {
+  get addressText(): string | undefined {
     const { request } = this;
     const text =
       this.adapter.address?.(this.context) ??
@@ -62,18 +59,20 @@ export class ContextVisit implements Visit {
       request?.socket?.remoteAddress ??
       // a client must not escape a limit by leaving before it is asked
       (request?.socket?.destroyed === true ? GONE : undefined);
-    if (this.isOfProxy(text)) this.advice.notBelieved();
+    if (this.advice.isWatching() && this.isOfSocket(text) && isForwarded(request?.headers))
+      this.advice.notBelieved();
     return typeof text === 'string' && text !== '' ? text : undefined;
   }
 
-  /** Whether it is the socket's, although a header names whom the request was forwarded for. */
-  private isOfProxy(address: unknown): boolean {
-    const { headers, socket } = this.request ?? {};
-    return address !== undefined && isForwarded(headers) && address === socket?.remoteAddress;
+  /** Whether the address is that of a proxy which the application does not trust to speak for its clients. */
+  get isProxy(): boolean {
+    const { addressText: text, request } = this;
+    return this.isOfSocket(text)
+      ? isForwarded(request?.headers)
+      : text !== undefined && hasEarlierHop(request?.headers, text);
   }
-}
 
-function isForwarded(headers: unknown): boolean {
-  if (typeof headers !== 'object' || headers === null) return false;
-  return 'x-forwarded-for' in headers || 'forwarded' in headers;
+  private isOfSocket(address: unknown): boolean {
+    return address !== undefined && address === this.request?.socket?.remoteAddress;
+  }
 }

@@ -82,6 +82,15 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect(await statuses(2, () => fetch(url))).toEqual([200, 200]);
     const headers = { 'x-forwarded-for': '203.0.113.9' };
     expect(await statuses(2, () => fetch(url, { headers }))).toEqual([200, 429]);
+    for (const name of [
+      'x-real-ip',
+      'cf-connecting-ip',
+      'true-client-ip',
+      'fly-client-ip',
+      'via',
+      'forwarded',
+    ])
+      expect(await statuses(1, () => fetch(url, { headers: { [name]: '203.0.113.9' } }))).toEqual([429]);
   });
 
   it('a listener cannot make a pass of a denial', async () => {

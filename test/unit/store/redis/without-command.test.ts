@@ -47,7 +47,13 @@ describe('an error without its command', () => {
   });
 
   it('is what a lost connection left unanswered', async () => {
-    const client = new Redis({ host: '127.0.0.1', port: 1, lazyConnect: true, retryStrategy: () => null });
+    const client = new Redis({
+      host: '127.0.0.1',
+      port: 1,
+      lazyConnect: true,
+      retryStrategy: () => null,
+      disconnectTimeout: 1,
+    });
     client.on('error', () => undefined);
     const error: unknown = await client.get(KEY).catch((thrown: unknown) => thrown);
     client.disconnect();
