@@ -52,10 +52,13 @@ export class Refusals {
     return this.translated(this.toException(error, context, adapter), context, adapter);
   }
 
-  /** For a visit that lacks what a rule counts by, where the rule wants such visits refused. */
-  ofMissingKey({ missingKey: rule }: MissingKey): HttpException {
+  /** For a visit that lacks what a rule counts by, where the rule wants such visits refused, or has too long a value. */
+  ofMissingKey({ missingKey: rule, isTooLong }: MissingKey): HttpException {
     const wanted = rule.key.paths.map((path) => path.replace('.', ' ')).join(', ');
-    const message = `The request lacks what its limit counts by${wanted && `: ${wanted}`}`;
+    const problem = isTooLong
+      ? 'The request has too long a value to be counted by'
+      : 'The request lacks what its limit counts by';
+    const message = `${problem}${wanted && `: ${wanted}`}`;
     return this.refusal(BadRequestException, HttpStatus.BAD_REQUEST, message);
   }
 

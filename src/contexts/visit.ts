@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
-import type { Visit, VisitRequest } from '../core/visit.js';
+import type { NormalizedValues, Visit, VisitRequest } from '../core/visit.js';
 import { canonicalAddress, GONE } from './client-address.js';
 import type { ContextAdapter } from './context-adapter.js';
 import { hasEarlierHop, isForwarded } from './forwarded.js';
@@ -28,6 +28,7 @@ export interface AddressAdvice {
 export class ContextVisit implements Visit {
   readonly request: HttpRequest | undefined;
   readonly hasClient: boolean;
+  normalized: NormalizedValues | undefined = undefined;
   private known: { readonly address: string | undefined } | undefined;
 
   constructor(
