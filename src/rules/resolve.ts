@@ -26,6 +26,18 @@ export interface PlannedCheck extends Check {
   readonly ownLimit: number;
 }
 
+/** A function of a rule or of the module threw, or answered nonsense. */
+export class RuleError extends FreqLimitError {
+  constructor(
+    /** The place and the name, as messages say them. */
+    readonly rule: string,
+    problem: string,
+    cause: unknown,
+  ) {
+    super('FREQ_LIMIT_RULE_FAILED', `${rule}: ${problem}`, { cause });
+  }
+}
+
 type Resolved = PlannedCheck | undefined | MissingKey;
 
 /**
@@ -226,6 +238,5 @@ interface FunctionOwner {
 }
 
 function failed({ place, name }: FunctionOwner, problem: string, cause?: unknown): FreqLimitError {
-  const rule = name === undefined ? '' : `, rule "${name}"`;
-  return new FreqLimitError('FREQ_LIMIT_RULE_FAILED', `${place}${rule}: ${problem}`, { cause });
+  return new RuleError(name === undefined ? place : `${place}, rule "${name}"`, problem, cause);
 }
