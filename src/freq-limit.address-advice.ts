@@ -1,10 +1,20 @@
 import { Logger } from '@nestjs/common';
 import type { AddressAdvice } from './contexts/visit.js';
 
+const FIRST_LOOKS = 1_000;
+const LATER_LOOKS = 64;
+
 /** Tells the log, once each, what an operator should know of his callers' addresses. */
 export class LoggedAddressAdvice implements AddressAdvice {
   private readonly logger = new Logger('FreqLimit');
   private readonly told = new Set<string>();
+
+  private looks = 0;
+
+  /** To read all headers takes time: the first requests are looked at, and later one in many. */
+  isWatching(): boolean {
+    return this.looks++ < FIRST_LOOKS || this.looks % LATER_LOOKS === 0;
+  }
 
   noAddress(): void {
     this.tellOnce(

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
+import { ADDRESS_HEADERS } from './contexts/forwarded.js';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
 import { FREQ_LIMIT_GUARD, FREQ_LIMIT_PLANS } from './freq-limit.tokens.js';
 import { type ClassRef, classLevels, decoratedHandlers } from './rules/metadata.js';
@@ -21,8 +22,8 @@ interface Limited {
 /** Where Nest's `@UseGuards` keeps what it says. */
 const GUARDS = '__guards__';
 
-const FORWARDED =
-  /^headers\.(x-forwarded-for|forwarded|x-real-ip|cf-connecting-ip|true-client-ip|x-client-ip)$/i;
+/** A key that reads a header by which a proxy names its client. */
+const FORWARDED = new RegExp(`^headers\\.(?:${[...ADDRESS_HEADERS].join('|')})$`, 'i');
 const OF_CALLER = /^(body|query|params|headers)\./;
 const OF_USER = /^user\./;
 

@@ -1,8 +1,9 @@
-import { type ExecutionContext, Logger } from '@nestjs/common';
+import type { ExecutionContext } from '@nestjs/common';
 import { show, showError } from './core/errors.js';
 import { attempt, isPromise, type MaybePromise, then } from './core/maybe-promise.js';
 import type { Verdict } from './core/verdict.js';
 import { denialOf, FreqLimitExceededException, markExceeded } from './freq-limit.exception.js';
+import { LimitedLogger } from './freq-limit.limited-logger.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { Denial } from './http/error-body.js';
 import type { PlannedRule } from './rules/planned-rule.js';
@@ -13,7 +14,7 @@ import type { PlannedCheck } from './rules/resolve.js';
  * theirs that fails is a line in the log, and the caller is denied as if it were not there.
  */
 export class Denials {
-  private readonly logger = new Logger('FreqLimit');
+  private readonly logger = new LimitedLogger();
 
   constructor(private readonly options: ResolvedOptions) {}
 
@@ -54,13 +55,19 @@ export class Denials {
   ): MaybePromise<T | undefined> {
     const check = (value: unknown): T | undefined => {
       if (fits(value)) return value;
-      this.logger.error(`The ${option} function answered ${show(value)}: the denial goes on without it`);
+      this.logger.error(
+        option,
+        `The ${option} function answered ${show(value)}: the denial goes on without it`,
+      );
       return undefined;
     };
     const answer = attempt(run);
     if (!isPromise(answer)) return check(answer);
-    return answer.then(check, (error: unknown) => {
-      this.logger.error(`The ${option} function failed: ${showError(error)}: the denial goes on without it`);
+    return Promise.resolve(answer).then(check, (error: unknown) => {
+      this.logger.error(
+        option,
+        `The ${option} function failed: ${showError(error)}: the denial goes on without it`,
+      );
       return undefined;
     });
   }

@@ -120,7 +120,7 @@ export class FreqLimitGuard implements CanActivate {
 
   private resolve({ context, adapter, plan }: Asked): MaybePromise<Answered | undefined> {
     const visit = new ContextVisit(adapter, context, this.options.ipv6Subnet, this.advice);
-    if (this.options.isSkipped?.(visit.trustedAddress, visit.request?.headers) === true) return undefined;
+    if (this.options.isSkipped?.(visit) === true) return undefined;
     return then(resolve(plan, visit, context, this.reporter.shadowFailed), (checks) =>
       this.ask(checks, plan),
     );

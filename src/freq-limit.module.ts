@@ -127,6 +127,8 @@ export class FreqLimitModule
     this.prepareMade();
     await adviseOfMessages(this.handlers, this.hasHttp);
     await this.store.open();
+    // a start that fails leaves nothing behind
+    this.adapters.watchConnections();
   }
 
   /** Gateways are open by now. */
@@ -136,6 +138,7 @@ export class FreqLimitModule
 
   /** After the last request is answered. */
   async onApplicationShutdown(): Promise<void> {
+    this.adapters.unwatchConnections();
     await this.store.close();
   }
 

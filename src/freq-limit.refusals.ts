@@ -4,28 +4,31 @@ import {
   HttpException,
   HttpStatus,
   InternalServerErrorException,
-  Logger,
   ServiceUnavailableException,
 } from '@nestjs/common';
 import type { ContextAdapter } from './contexts/context-adapter.js';
-import { isFreqLimitError, showError } from './core/errors.js';
+import { isFreqLimitError, oneLine, showError } from './core/errors.js';
+import { framesOf } from './core/frames.js';
 import { attempt, isPromise, type MaybePromise } from './core/maybe-promise.js';
 import type { Verdict } from './core/verdict.js';
 import type { AnswerHeaders } from './freq-limit.answer-headers.js';
 import { Denials } from './freq-limit.denials.js';
 import { markExceeded } from './freq-limit.exception.js';
+import { LimitedLogger } from './freq-limit.limited-logger.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import { isProblem, PROBLEM_CONTENT_TYPE, refusalBody } from './http/error-body.js';
 import type { Header } from './http/headers.js';
 import { sendAsProblem } from './http/problem.js';
-import type { MissingKey, PlannedCheck } from './rules/resolve.js';
+import { type MissingKey, type PlannedCheck, RuleError } from './rules/resolve.js';
 
 const PROBLEM: readonly Header[] = [['Content-Type', PROBLEM_CONTENT_TYPE]];
+/** Of ours: a place, a rule, and what went wrong there. */
+const MAX_MESSAGE = 512;
 const TRY_AGAIN: readonly Header[] = [['Retry-After', '1']];
 
 /** Makes what the guard throws, as each visit's transport wants it. */
 export class Refusals {
-  private readonly logger = new Logger('FreqLimit');
+  private readonly logger = new LimitedLogger();
   private readonly denials: Denials;
 
   constructor(
@@ -52,10 +55,13 @@ export class Refusals {
     return this.translated(this.toException(error, context, adapter), context, adapter);
   }
 
-  /** For a visit that lacks what a rule counts by, where the rule wants such visits refused. */
-  ofMissingKey({ missingKey: rule }: MissingKey): HttpException {
+  /** For a visit that lacks what a rule counts by, where the rule wants such visits refused, or has too long a value. */
+  ofMissingKey({ missingKey: rule, isTooLong }: MissingKey): HttpException {
     const wanted = rule.key.paths.map((path) => path.replace('.', ' ')).join(', ');
-    const message = `The request lacks what its limit counts by${wanted && `: ${wanted}`}`;
+    const problem = isTooLong
+      ? 'The request has too long a value to be counted by'
+      : 'The request lacks what its limit counts by';
+    const message = `${problem}${wanted && `: ${wanted}`}`;
     return this.refusal(BadRequestException, HttpStatus.BAD_REQUEST, message);
   }
 
@@ -70,9 +76,9 @@ export class Refusals {
     if (toError === undefined) return this.overHttp(exception, adapter.response?.(context));
     const made = attempt(() => toError(exception, context));
     if (!isPromise(made)) return made;
-    return made.then(undefined, (error: unknown) => {
+    return Promise.resolve(made).then(undefined, (error: unknown) => {
       const place = `contextAdapters.${context.getType<string>()}.toError`;
-      this.logger.error(`${place} failed, and what it was given is thrown: ${showError(error)}`);
+      this.logger.error(place, `${place} failed, and what it was given is thrown: ${showError(error)}`);
       return exception;
     });
   }
@@ -92,7 +98,9 @@ export class Refusals {
       const message = 'The request limit cannot be checked at the moment';
       return this.refusal(ServiceUnavailableException, HttpStatus.SERVICE_UNAVAILABLE, message, error);
     }
-    this.logger.error(isFreqLimitError(error) ? error.message : showError(error), framesOf(error));
+    const { cause = error } = Object(error) as { readonly cause?: unknown };
+    const message = isFreqLimitError(error) ? oneLine(error.message, MAX_MESSAGE) : showError(error);
+    this.logger.error(failureKind(error), message, framesOf(cause));
     return new InternalServerErrorException('Internal Server Error', { cause: error });
   }
 
@@ -109,11 +117,9 @@ export class Refusals {
   }
 }
 
-/** Where an error comes from: the stack without its message, which may hold line breaks of a caller's making. */
-function framesOf(error: unknown): string | undefined {
-  const { cause = error } = Object(error) as { readonly cause?: unknown };
-  const { stack, message } = Object(cause) as { readonly stack?: unknown; readonly message?: unknown };
-  if (typeof stack !== 'string') return undefined;
-  const frames = typeof message === 'string' ? stack.replace(message, '') : stack;
-  return frames.match(/^\s+at .+$/gm)?.join('\n');
+/** Failures that are logged together: those of one rule, or of one class of errors. */
+function failureKind(error: unknown): string {
+  if (error instanceof RuleError) return error.rule;
+  const { constructor } = Object(error) as { readonly constructor?: { readonly name?: string } };
+  return constructor?.name ?? '';
 }

@@ -1,8 +1,10 @@
 import { type ExecutionContext, Logger } from '@nestjs/common';
 import { channel } from 'node:diagnostics_channel';
 import { showError } from './core/errors.js';
-import { attempt, isPromise } from './core/maybe-promise.js';
+import { LimitedLog } from './core/limited-log.js';
+import { isPromise } from './core/maybe-promise.js';
 import type { Verdict } from './core/verdict.js';
+import { LimitedLogger } from './freq-limit.limited-logger.js';
 
 /** What hooks and channels are told of a verdict. */
 export interface FreqLimitEvent {
@@ -22,12 +24,6 @@ interface Hooks {
   readonly onDenied: FreqLimitHook | undefined;
 }
 
-/** What has happened and has not been told yet. */
-interface Untold {
-  times: number;
-  toldAtMs: number;
-}
-
 /**
  * Tells those who listen of each verdict, before the visit goes on: the module's hooks, and the channels
  * `nestjs-freq-limit:verdict` and `nestjs-freq-limit:denied` of `node:diagnostics_channel`. No listener changes a
@@ -35,7 +31,8 @@ interface Untold {
  */
 export class Reporter {
   private readonly logger = new Logger('FreqLimit');
-  private readonly untold = new Map<string, Untold>();
+  private readonly failures = new LimitedLogger();
+  private readonly limited = new LimitedLog(MINUTE_MS, () => performance.now());
 
   constructor(private readonly hooks: Hooks) {}
 
@@ -68,14 +65,8 @@ export class Reporter {
   };
 
   private atMostOnceAMinute(what: string, tell: (visits: string) => void): void {
-    const nowMs = performance.now();
-    const untold = this.untold.get(what) ?? { times: 0, toldAtMs: -Infinity };
-    this.untold.set(what, untold);
-    untold.times++;
-    if (nowMs - untold.toldAtMs < MINUTE_MS) return;
-    tell(count(untold.times));
-    untold.times = 0;
-    untold.toldAtMs = nowMs;
+    const leftOut = this.limited.admit(what);
+    if (leftOut !== undefined) tell(count(leftOut + 1));
   }
 
   private tell(
@@ -86,12 +77,19 @@ export class Reporter {
   ): void {
     const event: FreqLimitEvent = { verdict: frozen(verdict), context };
     events.publish(event);
-    const answer = hook && attempt(() => hook(event));
-    if (!isPromise(answer)) return;
-    answer.then(undefined, (error: unknown) => {
-      this.logger.error(`A hook failed, and the visit goes on: ${showError(error)}`);
-    });
+    if (hook === undefined) return;
+    try {
+      const answer = hook(event);
+      // what is like a promise may throw when it is waited for
+      if (isPromise(answer)) void Promise.resolve(answer).then(undefined, this.hookFailed);
+    } catch (error) {
+      this.hookFailed(error);
+    }
   }
+
+  private readonly hookFailed = (error: unknown): void => {
+    this.failures.error('hook', `A hook failed, and the visit goes on: ${showError(error)}`);
+  };
 }
 
 /** Many may listen, and the visit goes on with the same verdict. */

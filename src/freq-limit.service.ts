@@ -1,7 +1,9 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
-import type { Check, OnStoreError } from './core/check.js';
+import { setImmediate } from 'node:timers/promises';
+import type { Check, CheckResult, OnStoreError } from './core/check.js';
 import { FreqLimitTypeError, show } from './core/errors.js';
 import { BOOLEAN, COUNT, type Form, matching, Properties } from './core/forms.js';
+import type { MaybePromise } from './core/maybe-promise.js';
 import { keyHead, ruleId } from './core/store-key.js';
 import { toVerdict, UNLIMITED, type Verdict } from './core/verdict.js';
 import {
@@ -86,6 +88,10 @@ const A_TEXT = matching(/./s, 'a text');
 const MOST_CHECKS = 1_000;
 /** Names remembered. They stand in the application's code; one that makes them up must not fill the memory. */
 const MOST_IDS = 1_000;
+/** Answers until the event loop turns, some milliseconds' worth. */
+const ANSWERS_A_TURN = 2_000;
+// as it is now: a test may replace timers later
+const nextTurn = setImmediate;
 
 /**
  * Limits and counts outside of the request path: in providers, queue workers, cron jobs, gateways.
@@ -94,6 +100,7 @@ const MOST_IDS = 1_000;
 @Injectable()
 export class FreqLimitService {
   private readonly ids = new Map<string | undefined, string>();
+  private answers = 0;
 
   constructor(
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
@@ -111,7 +118,7 @@ export class FreqLimitService {
   async consume(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict> {
     const resolved = this.resolve(checks, 'consume', false);
     if (resolved.length === 0) return UNLIMITED;
-    const verdict = toVerdict(await this.store.consume(resolved));
+    const verdict = toVerdict(await this.yielding(this.store.consume(resolved)));
     this.reporter.report(verdict, undefined);
     return verdict;
   }
@@ -122,7 +129,7 @@ export class FreqLimitService {
    */
   async peek(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict> {
     const resolved = this.resolve(checks, 'peek', false);
-    return resolved.length === 0 ? UNLIMITED : toVerdict(await this.store.peek(resolved));
+    return resolved.length === 0 ? UNLIMITED : toVerdict(await this.yielding(this.store.peek(resolved)));
   }
 
   /**
@@ -138,6 +145,16 @@ export class FreqLimitService {
   /** How the store is doing, as far as the visits so far tell; asks nothing. */
   health(): StoreHealth {
     return this.store.health();
+  }
+
+  /**
+   * Lets the event loop turn now and then. An answer from memory needs no turn, so a caller that asks again and again until
+   * it is allowed would stop the process.
+   */
+  private yielding(answer: MaybePromise<CheckResult[]>): MaybePromise<CheckResult[]> {
+    if (++this.answers < ANSWERS_A_TURN) return answer;
+    this.answers = 0;
+    return nextTurn().then(() => answer);
   }
 
   private resolve(

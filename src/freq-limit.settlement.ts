@@ -1,7 +1,8 @@
-import { type ExecutionContext, Logger } from '@nestjs/common';
+import type { ExecutionContext } from '@nestjs/common';
 import type { CheckResult } from './core/check.js';
 import { showError } from './core/errors.js';
 import type { End } from './contexts/invocations.js';
+import { LimitedLogger } from './freq-limit.limited-logger.js';
 import { isCut } from './http/on-finish.js';
 import type { PlannedCheck } from './rules/resolve.js';
 import type { Outcome } from './rules/rule.js';
@@ -24,7 +25,7 @@ export interface Response {
 
 /** Gives back, in one call, what a visit was charged for by rules that do not count how it ended. */
 export class Settlement {
-  private readonly logger = new Logger('FreqLimit');
+  private readonly logger = new LimitedLogger();
 
   constructor(private readonly store: Store) {}
 
@@ -44,7 +45,10 @@ export class Settlement {
       const after = await this.store.refund(pick(checks, given), pick(results, given));
       return results.map((result, i) => after[given.indexOf(i)] ?? result);
     } catch (error) {
-      this.logger.error(`What should not have counted could not be given back: ${showError(error)}`);
+      this.logger.error(
+        'refund',
+        `What should not have counted could not be given back: ${showError(error)}`,
+      );
       return undefined;
     }
   }
@@ -54,8 +58,10 @@ export class Settlement {
     try {
       return (await counts(outcome)) !== false;
     } catch (error) {
+      const rule = `${place}, rule "${name}"`;
       this.logger.error(
-        `${place}, rule "${name}": the countWhen function failed, and the visit counts: ${showError(error)}`,
+        rule,
+        `${rule}: the countWhen function failed, and the visit counts: ${showError(error)}`,
       );
       return true;
     }

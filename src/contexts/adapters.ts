@@ -1,5 +1,6 @@
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { EventEmitter } from 'node:events';
+import { rememberAddresses } from './connections.js';
 import type { ContextAdapter } from './context-adapter.js';
 import { graphqlContext } from './graphql-context.js';
 import { Handshakes } from './handshakes.js';
@@ -14,8 +15,12 @@ const UNKNOWN: ContextAdapter = { hasClients: false };
 export class Adapters {
   private readonly byType: ReadonlyMap<string, ContextAdapter>;
   private readonly handshakes: Handshakes;
+  private forget: (() => void) | undefined;
 
-  constructor(http: HttpAdapterHost, given: Readonly<Record<string, ContextAdapter>>) {
+  constructor(
+    private readonly http: HttpAdapterHost,
+    given: Readonly<Record<string, ContextAdapter>>,
+  ) {
     this.handshakes = new Handshakes(http);
     const known: Record<string, ContextAdapter> = {
       http: HTTP_CONTEXT,
@@ -31,6 +36,18 @@ export class Adapters {
     return this.byType.get(type) ?? UNKNOWN;
   }
 
+  /** To be called before the application listens. */
+  watchConnections(): void {
+    const adapter = this.http.httpAdapter as HttpAdapterHost['httpAdapter'] | undefined;
+    this.forget ??= rememberAddresses(serverOf(adapter?.getHttpServer()));
+  }
+
+  /** To be called after the last request. */
+  unwatchConnections(): void {
+    this.forget?.();
+    this.forget = undefined;
+  }
+
   /**
    * To be called when gateways are open.
    * @param gateways the servers of gateways, as far as they are known
@@ -39,4 +56,11 @@ export class Adapters {
     this.handshakes.watch();
     for (const server of gateways) this.handshakes.watchGateway(server);
   }
+}
+
+/** None in an application without HTTP; of a platform made for serverless it may be anything. */
+function serverOf(server: unknown): EventEmitter | undefined {
+  return typeof (Object(server) as Partial<EventEmitter>).prependListener === 'function'
+    ? (server as EventEmitter)
+    : undefined;
 }

@@ -1,5 +1,11 @@
 import ipaddr from 'ipaddr.js';
 
+/** Stands for the address of a client that is gone, where nothing has asked for it in time. */
+export const GONE = 'gone';
+
+/** 45 characters of IPv6, brackets, a port, and the zone's name. */
+const MAX_ADDRESS = 128;
+
 /**
  * The one spelling of a client's address, so that one client is one counter.
  *
@@ -18,6 +24,7 @@ export function canonicalAddress(text: string, ipv6Subnet: number): string {
 
 /** The whole address that a text says, without port and zone, IPv4 in IPv6 as IPv4; `undefined` where it says none. */
 export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
+  if (text.length > MAX_ADDRESS) return undefined;
   const bare = text
     .replace(/^\[(.*)\](:\d+)?$/, '$1')
     .replace(/^([\d.]+):\d+$/, '$1')

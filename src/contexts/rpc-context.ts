@@ -1,4 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
+import { GONE } from './client-address.js';
 import type { ContextAdapter } from './context-adapter.js';
 import { grpcCallOf, grpcErrorOf, isGrpcCall, markGrpcRefusal, peerAddressOf } from './grpc-call.js';
 import { refusalOf } from './refusal.js';
@@ -14,9 +15,6 @@ interface NetSocket {
   readonly remoteAddress?: string;
   readonly destroyed?: boolean;
 }
-
-/** The address of all TCP and gRPC clients that are gone when their message's turn comes. */
-const GONE = 'gone';
 
 /** Microservices: `{body.…}` reads the payload, `{user.…}` what a guard has set on the RPC context. */
 export const RPC_CONTEXT: ContextAdapter = {

@@ -4,8 +4,17 @@ import { show } from '../core/errors.js';
 import type { Properties } from '../core/forms.js';
 import { parseAddress } from './client-address.js';
 
-/** Whether the module's options leave a visit out of all limits: by its address as the request tells it, and its headers. */
-export type IsSkipped = (address: string | undefined, headers: unknown) => boolean;
+/** What tells whether a request is left out of all limits. */
+export interface Caller {
+  /** The address as the platform tells it. */
+  readonly addressText: string | undefined;
+  /** Whether that is the address of a proxy which the application does not trust to speak for its clients. */
+  readonly isProxy: boolean;
+  readonly request: { readonly headers?: unknown } | undefined;
+}
+
+/** Whether the module's options leave a request out of all limits. */
+export type IsSkipped = (caller: Caller) => boolean;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = readonly [network: Address, bits: number];
@@ -26,7 +35,9 @@ export function skipOf(
   const ranges = listOf('skipAddresses', skipAddresses, rangeOf, read);
   const agents = listOf('skipUserAgents', skipUserAgents, agentOf, read);
   if (ranges.length === 0 && agents.length === 0) return undefined;
-  return (address, headers) => isIn(ranges, address) || isOneOf(agents, headers);
+  return (caller) =>
+    (ranges.length > 0 && isIn(ranges, caller.addressText) && !caller.isProxy) ||
+    (agents.length > 0 && isOneOf(agents, caller.request?.headers));
 }
 
 function listOf<T>(option: string, list: unknown, parse: (entry: unknown) => T, read: Properties): T[] {
@@ -38,7 +49,7 @@ function listOf<T>(option: string, list: unknown, parse: (entry: unknown) => T, 
 // ---- addresses
 
 function isIn(ranges: readonly Range[], text: string | undefined): boolean {
-  const address = text === undefined || ranges.length === 0 ? undefined : parseAddress(text);
+  const address = text === undefined ? undefined : parseAddress(text);
   if (address === undefined) return false;
   return ranges.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 }
@@ -60,7 +71,6 @@ function rangeOf(entry: unknown): Range {
 // ---- user agents
 
 function isOneOf(agents: readonly ((agent: string) => boolean)[], headers: unknown): boolean {
-  if (agents.length === 0) return false;
   const agent = (Object(headers) as { readonly 'user-agent'?: unknown })['user-agent'];
   return typeof agent === 'string' && agents.some((matches) => matches(agent));
 }

@@ -1,7 +1,13 @@
 import type { ExecutionContext } from '@nestjs/common';
-import type { Visit, VisitRequest } from '../core/visit.js';
-import { canonicalAddress } from './client-address.js';
+import type { NormalizedValues, Visit, VisitRequest } from '../core/visit.js';
+import { canonicalAddress, GONE } from './client-address.js';
 import type { ContextAdapter } from './context-adapter.js';
+import { hasEarlierHop, isForwarded } from './forwarded.js';
+
+interface Connection {
+  readonly remoteAddress?: unknown;
+  readonly destroyed?: unknown;
+}
 
 /** What requests of Express, of Fastify and of Node have in common. */
 interface HttpRequest extends VisitRequest {
@@ -9,13 +15,15 @@ interface HttpRequest extends VisitRequest {
   readonly ips?: unknown;
   /** Node's request, on Fastify alone. */
   readonly raw?: unknown;
-  readonly socket?: { readonly remoteAddress?: unknown } | undefined;
+  readonly socket?: Connection | null | undefined;
 }
 
 /** Who is told, each time, of what an operator should know of addresses. */
 export interface AddressAdvice {
   /** The address was asked for, and a client has none. */
   noAddress(): void;
+  /** Whether to look for such a header. */
+  isWatching(): boolean;
   /** A forwarded header came, and the address is that of the socket all the same. */
   notBelieved(): void;
 }
@@ -24,6 +32,7 @@ export interface AddressAdvice {
 export class ContextVisit implements Visit {
   readonly request: HttpRequest | undefined;
   readonly hasClient: boolean;
+  normalized: NormalizedValues | undefined = undefined;
   private known: { readonly address: string | undefined } | undefined;
 
   constructor(
@@ -46,35 +55,38 @@ export class ContextVisit implements Visit {
     return this.known.address;
   }
 
-  /** The address as the platform tells it, unless it is that of a proxy which nobody trusts to speak for its clients. */
-  get trustedAddress(): string | undefined {
-    const text = this.addressText;
-    return this.isOfProxy(text) ? undefined : text;
-  }
-
   /** The address as the platform tells it. */
-  private get addressText(): string | undefined {
+  get addressText(): string | undefined {
     const { request } = this;
-    const text = this.adapter.address?.(this.context) ?? request?.ip ?? request?.socket?.remoteAddress;
-    if (this.isOfProxy(text)) this.advice.notBelieved();
+    const text =
+      this.adapter.address?.(this.context) ??
+      request?.ip ??
+      request?.socket?.remoteAddress ??
+      // a client must not escape a limit by leaving before it is asked
+      (request?.socket?.destroyed === true ? GONE : undefined);
+    if (this.advice.isWatching() && this.isOfUntrustedProxy(text)) this.advice.notBelieved();
     return typeof text === 'string' && text !== '' ? text : undefined;
   }
 
-  /** Whether it is the socket's, although a header names whom the request was forwarded for. */
-  private isOfProxy(address: unknown): boolean {
-    const { headers, socket } = this.request ?? {};
-    if (address === undefined || !isForwarded(headers) || address !== socket?.remoteAddress) return false;
+  /** Whether the address is that of a proxy which the application does not trust to speak for its clients. */
+  get isProxy(): boolean {
+    const { addressText: text, request } = this;
+    if (text === undefined) return false;
+    return text === request?.socket?.remoteAddress
+      ? this.isOfUntrustedProxy(text)
+      : hasEarlierHop(request?.headers, text);
+  }
+
+  /** Whether the address is the socket's, although a header names a client that the request was forwarded for. */
+  private isOfUntrustedProxy(address: unknown): boolean {
+    const { request } = this;
+    if (address === undefined || address !== request?.socket?.remoteAddress) return false;
     // adapters of serverless platforms give the socket the address that the header ends with
-    return !isBelieved(this.request);
+    return isForwarded(request.headers) && !isBelieved(request);
   }
 }
 
 /** Whether the platform's proxy setting has taken an address from the header. */
 function isBelieved({ ips, raw }: HttpRequest = {}): boolean {
   return Array.isArray(ips) && ips.length > (raw === undefined ? 0 : 1);
-}
-
-function isForwarded(headers: unknown): boolean {
-  if (typeof headers !== 'object' || headers === null) return false;
-  return 'x-forwarded-for' in headers || 'forwarded' in headers;
 }

@@ -61,8 +61,9 @@ export function showError(error: unknown): string {
   return oneLine(message === '' && typeof code === 'string' ? code : message);
 }
 
-function oneLine(text: string): string {
-  const cut = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+/** Text that a client may have shaped, as a line of a log may hold it: escaped, and cut. */
+export function oneLine(text: string, longest = SHOWN): string {
+  const cut = text.length > longest ? `${text.slice(0, longest)}…` : text;
   // control characters, line separators and the halves of a broken surrogate pair
   return cut.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/gu, escape);
 }

@@ -12,8 +12,13 @@ export interface VisitRequest {
   readonly headers?: unknown;
 }
 
+/** What functions of `normalize` have answered for a request: the last value of each, and the text it became. */
+export type NormalizedValues = Map<unknown, { readonly text: string; readonly answer: string }>;
+
 /** What the rules may know of a visit. */
 export interface Visit {
+  /** Several rules may normalize one value by one function. `undefined` until one does. */
+  normalized?: NormalizedValues | undefined;
   /** `undefined` where nothing is known of the caller. */
   readonly request: VisitRequest | undefined;
   /** The client's address in its one canonical spelling; `undefined` where there is none. */

@@ -3,6 +3,7 @@ import { show } from '../core/errors.js';
 import { all, attempt, type MaybePromise, then } from '../core/maybe-promise.js';
 import { boundText, encodePart, encodeParts, PART_END } from '../core/store-key.js';
 import type { Visit } from '../core/visit.js';
+import { idOf } from './identity.js';
 import { type Normalization, type Normalizer, NOTHING } from './normalize.js';
 import type { KeyPart, Normalize, OfContext } from './rule.js';
 
@@ -70,7 +71,7 @@ function compileTemplate(template: string, normalization: Normalization): Compil
     const spelt = (value: unknown, i: number): unknown =>
       placeholders[i]?.path === 'ip' && typeof value === 'string'
         ? canonical(value)
-        : spell(value, placeholders[i]?.normalizer);
+        : spell(isOfUser(placeholders[i]) ? idOf(value) : value, placeholders[i]?.normalizer);
     return render(values.map(spelt));
   };
   const base = {
@@ -97,13 +98,13 @@ function normalized({ path, read }: Placeholder, { ofPath }: Normalization): Pla
   const normalizer = ofPath(path);
   return normalizer === undefined
     ? { path, read, normalizer }
-    : { path, read: (visit) => spell(read(visit), normalizer), normalizer };
+    : { path, read: (visit) => spell(read(visit), normalizer, visit), normalizer };
 }
 
 /** A value that can be counted by, as it is spelt; any other as it is. */
-function spell(value: unknown, normalizer: Normalizer | undefined): unknown {
+function spell(value: unknown, normalizer: Normalizer | undefined, visit?: Visit): unknown {
   const text = normalizer === undefined ? undefined : textOf(value);
-  return normalizer === undefined || text === undefined ? value : normalizer.spell(text);
+  return normalizer === undefined || text === undefined ? value : normalizer.spell(text, visit);
 }
 
 /** The common shape, a constant and then one value, without a list in between. */
@@ -178,7 +179,8 @@ function compilePlaceholder(path: string): Placeholder {
   // a header's name may hold dots, and Node gives header names in lower case
   const steps = root === 'headers' ? [rest.join('.').toLowerCase()] : rest;
   if (steps.includes('__proto__')) throw new TypeError(`{${path}}: __proto__ is no field of a request`);
-  return { path, read: (visit) => walk(visit.request?.[root as Root], steps), normalizer: undefined };
+  const read = (visit: Visit): unknown => walk(visit.request?.[root as Root], steps);
+  return { path, read: root === 'user' ? (visit) => idOf(read(visit)) : read, normalizer: undefined };
 }
 
 /** Follows a path into what the visitor sent: no step throws, whatever is there. */
@@ -189,6 +191,10 @@ function walk(start: unknown, steps: readonly string[]): unknown {
     value = (value as Record<string, unknown>)[step];
   }
   return value;
+}
+
+function isOfUser(placeholder: Placeholder | undefined): boolean {
+  return placeholder?.path.startsWith('user.') === true;
 }
 
 /** The text of a scalar, whatever its type; `undefined` for all that cannot tell one visitor from another. */
@@ -209,17 +215,17 @@ function textOf(value: unknown): string | undefined {
 // ---- functions and lists
 
 function compileFunction(key: OfContext<unknown>, { ofFunction }: Normalization): CompiledKey {
-  const textOfSpelt = (values: readonly unknown[]): string | undefined =>
-    textOfAll(values.map((value) => spell(value, ofFunction)));
+  const textOfSpelt = (values: readonly unknown[], visit?: Visit): string | undefined =>
+    textOfAll(values.map((value) => spell(idOf(value), ofFunction, visit)));
   return {
     spec: 'ƒ',
     sources: [key],
     isDynamic: true,
     paths: [],
-    read: (_visit, context) =>
-      then(key(context), (value) => textOfSpelt(Array.isArray(value) ? value : [value])),
+    read: (visit, context) =>
+      then(key(context), (value) => textOfSpelt(Array.isArray(value) ? value : [value], visit)),
     normalizers: [ofFunction?.spec],
-    fill: textOfSpelt,
+    fill: (values) => textOfSpelt(values),
   };
 }
 
@@ -244,13 +250,20 @@ function compileList(parts: readonly KeyPart[], normalization: Normalization): C
     isDynamic: keys.some(({ isDynamic }) => isDynamic),
     paths: keys.flatMap(({ paths }) => paths),
     normalizers: keys.flatMap(({ normalizers }) => normalizers),
-    read: (visit, context) =>
-      all<(string | undefined)[], string | undefined>(
-        keys.map((key) => attempt(() => key.read(visit, context))),
-        join,
-      ),
+    read: keys.some(mayWait)
+      ? (visit, context) =>
+          all<(string | undefined)[], string | undefined>(
+            keys.map((key) => attempt(() => key.read(visit, context))),
+            join,
+          )
+      : (visit, context) => join(keys.map((key) => key.read(visit, context) as string | undefined)),
     fill: (values, canonical) => join(fillAll(keys, values, canonical)),
   };
+}
+
+/** Whether it asks a function, which may answer later or fail while others are asked. */
+function mayWait({ isDynamic, normalizers }: CompiledKey): boolean {
+  return isDynamic || normalizers.some((spec) => typeof spec === 'function');
 }
 
 /** Hands out the values given by hand: to each template as many as it has placeholders, to a function one. */

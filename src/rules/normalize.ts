@@ -1,5 +1,6 @@
-import { show } from '../core/errors.js';
+import { oneLine, show } from '../core/errors.js';
 import { isPromise } from '../core/maybe-promise.js';
+import type { NormalizedValues, Visit } from '../core/visit.js';
 import { email, phone } from './spelling.js';
 import type { Normalize } from './rule.js';
 
@@ -7,8 +8,11 @@ import type { Normalize } from './rule.js';
 export interface Normalizer {
   /** What was declared; two that differ in it count by different things. */
   readonly spec: Normalize;
-  /** `''` where nothing is left that could be counted by. */
-  readonly spell: (text: string) => string;
+  /**
+   * `''` where nothing is left that could be counted by.
+   * @throws {TooLongError}
+   */
+  readonly spell: (text: string, visit?: Visit) => string;
 }
 
 /** What a rule's `normalize` says of the values of its key. */
@@ -76,9 +80,22 @@ function compileOne(spec: unknown): Normalizer {
   if (spec === 'email' || spec === 'phone') return { spec, spell: SPELLINGS[spec] };
   if (typeof spec === 'function') {
     const ask = spec as (value: string) => string;
-    return { spec: ask, spell: (text) => answerOf(ask, text) };
+    return {
+      spec: ask,
+      spell: (text, visit) => (visit === undefined ? answerOf(ask, text) : onceOf(ask, text, visit)),
+    };
   }
   throw new TypeError(`${show(spec)} is not ${FORM}`);
+}
+
+/** What the function answers, asked once for a value that several rules count by. */
+function onceOf(ask: (value: string) => unknown, text: string, visit: Visit): string {
+  const values: NormalizedValues = (visit.normalized ??= new Map<unknown, never>());
+  const known = values.get(ask);
+  if (known?.text === text) return known.answer;
+  const answer = answerOf(ask, text);
+  values.set(ask, { text, answer });
+  return answer;
 }
 
 /** The values themselves are nobody's business, so of a wrong answer or an error only its kind is told. */
@@ -92,10 +109,10 @@ function answerOf(ask: (value: string) => unknown, text: string): string {
   }
   if (typeof answer === 'string') return answer;
   // nobody waits for it, and its failure must not end the process
-  if (isPromise(answer)) answer.then(undefined, () => undefined);
+  if (isPromise(answer)) void Promise.resolve(answer).then(undefined, () => undefined);
   throw new NormalizeError(`it answered ${isPromise(answer) ? 'a promise' : typeof answer}, not a text`);
 }
 
 function kindOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
+  return error instanceof Error ? oneLine(error.name) : typeof error;
 }

@@ -10,10 +10,13 @@ import { NormalizeError } from './normalize.js';
 import type { Plan } from './plan.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { OfContext } from './rule.js';
+import { TooLongError } from './spelling.js';
 
 /** A visit that lacks what a rule's key names, where the rule wants such visits refused. */
 export interface MissingKey {
   readonly missingKey: PlannedRule;
+  /** The value is there, and too long to be counted by. */
+  readonly isTooLong?: true;
 }
 
 /** A check of a visit, and the rule it comes from. */
@@ -21,6 +24,18 @@ export interface PlannedCheck extends Check {
   readonly rule: PlannedRule;
   /** The rule's limit, also where the store is not told it. */
   readonly ownLimit: number;
+}
+
+/** A function of a rule or of the module threw, or answered nonsense. */
+export class RuleError extends FreqLimitError {
+  constructor(
+    /** The place and the name, as messages say them. */
+    readonly rule: string,
+    problem: string,
+    cause: unknown,
+  ) {
+    super('FREQ_LIMIT_RULE_FAILED', `${rule}: ${problem}`, { cause });
+  }
 }
 
 type Resolved = PlannedCheck | undefined | MissingKey;
@@ -49,7 +64,13 @@ export function resolve(
 
 /** A rule without functions: there is nothing to wait for. */
 function plainCheck(rule: PlannedRule, visit: Visit, context: ExecutionContext): Resolved {
-  const text = (rule.key.read(visit, context) as string | undefined) ?? textWithoutKey(rule, visit);
+  let key: string | undefined;
+  try {
+    key = rule.key.read(visit, context) as string | undefined;
+  } catch (error) {
+    return leftOutIfShadow(tooLong(rule, error));
+  }
+  const text = key ?? textWithoutKey(rule, visit);
   return typeof text === 'string'
     ? toCheck(rule, text, rule.window as number, rule.limit as number, rule.cost as number)
     : text;
@@ -77,6 +98,16 @@ function leftOutIfFailed(
   });
 }
 
+/** @throws what is no {@link TooLongError} */
+function tooLong(rule: PlannedRule, error: unknown): MissingKey {
+  if (error instanceof TooLongError) return { missingKey: rule, isTooLong: true };
+  throw error;
+}
+
+function leftOutIfShadow(missing: MissingKey): MissingKey | undefined {
+  return missing.missingKey.shadow ? undefined : missing;
+}
+
 function resolveRule(rule: PlannedRule, visit: Visit, context: ExecutionContext): MaybePromise<Resolved> {
   if (rule.skipIf === undefined) return checkOf(rule, visit, context);
   return then(evaluate(rule, 'skipIf', rule.skipIf, context), (skip) =>
@@ -87,7 +118,7 @@ function resolveRule(rule: PlannedRule, visit: Visit, context: ExecutionContext)
 function checkOf(rule: PlannedRule, visit: Visit, context: ExecutionContext): MaybePromise<Resolved> {
   return all<Values, Resolved>(
     [
-      evaluate(rule, 'key', () => rule.key.read(visit, context), context),
+      keyOf(rule, visit, context),
       valueOf(rule, 'window', rule.window, context),
       valueOf(rule, 'limit', rule.limit, context),
       valueOf(rule, 'cost', rule.cost, context),
@@ -96,9 +127,20 @@ function checkOf(rule: PlannedRule, visit: Visit, context: ExecutionContext): Ma
   );
 }
 
-type Values = readonly [key: string | undefined, window: unknown, limit: unknown, cost: unknown];
+function keyOf(
+  rule: PlannedRule,
+  visit: Visit,
+  context: ExecutionContext,
+): MaybePromise<string | undefined | MissingKey> {
+  const key = evaluate(rule, 'key', () => rule.key.read(visit, context), context);
+  if (!isPromise(key)) return key;
+  return key.then(undefined, (error: unknown) => tooLong(rule, error));
+}
+
+type Values = readonly [key: string | undefined | MissingKey, window: unknown, limit: unknown, cost: unknown];
 
 function build(rule: PlannedRule, visit: Visit, [key, window, limit, cost]: Values): Resolved {
+  if (typeof key === 'object') return leftOutIfShadow(key);
   const text = key ?? textWithoutKey(rule, visit);
   if (typeof text !== 'string') return text;
   const windowMs = typeof rule.window === 'number' ? rule.window : windowOf(rule, window);
@@ -164,6 +206,7 @@ export function evaluate<T>(
   const answer = attempt(() => ask(context));
   if (!isPromise(answer)) return answer;
   return Promise.resolve(answer).then(undefined, (error: unknown) => {
+    if (error instanceof TooLongError) throw error;
     if (error instanceof NormalizeError) throw normalizeFailed(owner, error);
     throw failed(owner, `the ${property} function failed: ${showError(error)}`, error);
   });
@@ -195,6 +238,5 @@ interface FunctionOwner {
 }
 
 function failed({ place, name }: FunctionOwner, problem: string, cause?: unknown): FreqLimitError {
-  const rule = name === undefined ? '' : `, rule "${name}"`;
-  return new FreqLimitError('FREQ_LIMIT_RULE_FAILED', `${place}${rule}: ${problem}`, { cause });
+  return new RuleError(name === undefined ? place : `${place}, rule "${name}"`, problem, cause);
 }

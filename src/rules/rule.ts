@@ -33,6 +33,8 @@ export type KeyPart = string | OfContext<KeyValue | readonly KeyValue[]>;
  *   domain in ASCII; dots and `+tags` stay;
  * - `'phone'`: the digits, with a `+` where it begins with `+` or `00`; `138…` and `+86138…` stay two;
  * - a function from text to text, sync; `''` is a missing key.
+ *
+ * A request with more than 1,024 characters where `'email'` or `'phone'` belong is denied with 400.
  */
 export type Normalize = 'email' | 'phone' | ((value: string) => string);
 

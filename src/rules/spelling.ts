@@ -4,49 +4,73 @@ import { domainToASCII } from 'node:url';
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 /** What a domain does not hold, and an address of the web would end at. */
 const NO_DOMAIN = /[\s/?#:@\\%[\]]/;
+/** A domain has 253 characters at most. To make ASCII of a longer one takes time by the square of its length. */
+const MAX_DOMAIN = 253;
 
-/** An address has 254 characters at most (RFC 5321, 4.5.3.1.3, erratum 1690), a number 15 digits (E.164). */
-const LONGEST_EMAIL = 320;
-const LONGEST_PHONE = 64;
-/** What may stand around and between digits, however often. */
-const BETWEEN_DIGITS = /[\s().\-/]+/g;
+/**
+ * The longest text that is normalized. An e-mail address has 254 characters at most (RFC 5321, 4.5.3.1.3, erratum
+ * 1690), a phone number 15 digits (E.164); the rest is room for blanks and separators.
+ */
+export const MAX_LENGTH = 1_024;
+
+/**
+ * A text is too long to be normalized. It cannot be counted by: to look at all of it takes as long as its sender likes,
+ * and each length of padding would be a counter of its own.
+ */
+export class TooLongError extends RangeError {
+  override readonly name = 'TooLongError';
+}
+
+// one for all: it says nothing of the text, and a stack takes time to make
+const TOO_LONG = new TooLongError(`longer than ${MAX_LENGTH} characters`);
 
 /**
  * An e-mail address in one spelling: compatible characters as one (NFKC), nothing unseen, no blanks around it, lower
  * case, an international domain as its ASCII form. Dots and `+tags` stay: what they mean is each provider's own.
- *
- * `''` for what is longer than any address: to spell it takes time by the square of its length, which its sender would
- * choose.
+ * @throws {TooLongError}
  */
-export function email(long: string): string {
-  const text = long.trim();
-  if (text.length > LONGEST_EMAIL) return '';
+export const email = bounded((text) => {
   const lower = seen(text).trim().toLowerCase().normalize('NFKC');
   const at = lower.lastIndexOf('@');
   const domain = lower.slice(at + 1);
-  if (at === -1 || NO_DOMAIN.test(domain)) return lower;
+  if (at === -1 || domain.length > MAX_DOMAIN || NO_DOMAIN.test(domain)) return lower;
   return lower.slice(0, at + 1) + (domainToASCII(domain) || domain);
-}
+});
 
 /**
  * A phone number in one spelling: its digits, after a `+` where the text begins with one or with `00`. `''` where there
- * are no digits, or where it is longer than any number. The national and the international form of a number stay two: which country is meant the text does not
+ * are no digits. The national and the international form of a number stay two: which country is meant the text does not
  * say.
+ * @throws {TooLongError}
  */
-export function phone(long: string): string {
-  const text = long.replace(BETWEEN_DIGITS, '');
-  if (text.length > LONGEST_PHONE) return '';
-  const plain = seen(text).replace(/\p{Nd}/gu, toAscii);
+export const phone = bounded((text) => {
+  const plain = seen(text).replace(FOREIGN_DIGIT, toAscii);
   const digits = plain.replace(/[^0-9]/g, '');
   const isInternational = /^[^0-9]*\+/.test(plain);
   const number = isInternational ? digits : digits.replace(/^00/, '+');
   return /[0-9]/.test(number) ? (isInternational ? '+' : '') + number : '';
+});
+
+/** Refuses long texts, and remembers the last: several rules of one request count by the same value. */
+function bounded(spell: (text: string) => string): (text: string) => string {
+  let last = '';
+  let spelt = '';
+  return (text) => {
+    if (text.length > MAX_LENGTH) throw TOO_LONG;
+    if (text !== last) {
+      spelt = spell(text);
+      last = text;
+    }
+    return spelt;
+  };
 }
 
 /** Twice, since what was unseen may have stood between two characters that are one. */
 function seen(text: string): string {
   return text.normalize('NFKC').replace(UNSEEN, '').normalize('NFKC');
 }
+
+const FOREIGN_DIGIT = /(?![0-9])\p{Nd}/gu;
 
 /** Digits of each script are ten in a row. */
 function toAscii(digit: string): string {

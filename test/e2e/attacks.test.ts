@@ -82,7 +82,71 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect(await statuses(2, () => fetch(url))).toEqual([200, 200]);
     const headers = { 'x-forwarded-for': '203.0.113.9' };
     expect(await statuses(2, () => fetch(url, { headers }))).toEqual([200, 429]);
+    for (const name of [
+      'x-real-ip',
+      'cf-connecting-ip',
+      'true-client-ip',
+      'fly-client-ip',
+      'via',
+      'forwarded',
+    ])
+      expect(await statuses(1, () => fetch(url, { headers: { [name]: '203.0.113.9' } }))).toEqual([429]);
   });
+
+  it('a text that a function cannot take fills no log, and writes no line of its own', async () => {
+    const frames: string[] = [];
+    jest.spyOn(Logger.prototype, 'error').mockImplementation((line: unknown, more: unknown) => {
+      lines.push(String(line));
+      frames.push(String(more));
+    });
+    const tenantOf = (context: ExecutionContext): never => {
+      const { body } = context.switchToHttp().getRequest<{ body: { tenant: string } }>();
+      const error = new Error(`no tenant ${body.tenant}`);
+      // whoever looks at the stack has it made, and a message that is changed later is not in it
+      String(error.stack);
+      error.message = `key: ${error.message}`;
+      throw error;
+    };
+    @Controller()
+    class Tenants {
+      @Post()
+      @FreqLimit({ name: 'tenant', window: '1m', limit: 5, key: tenantOf })
+      post() {
+        return 'ok';
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [Tenants] });
+    const tenant =
+      'x\n    at [Nest] 1  - LOG [Auth] admin logged in\n[Nest] 1 - ERROR forged\n    at +8613800000000';
+    const startMs = performance.now();
+    for (let i = 0; i < 30; i++) expect((await post(url, { tenant })).status).toBe(500);
+    expect((await post(url, { tenant: '\n'.repeat(30_000) })).status).toBe(500);
+    const seconds = (performance.now() - startMs) / 1_000;
+    expect(lines.length).toBeGreaterThan(0);
+    expect(lines.length).toBeLessThanOrEqual(1 + seconds);
+    expect(lines[0]).toMatch(
+      /^@FreqLimit on Tenants\.post, rule "tenant": the key function failed: key: no tenant x\\n/,
+    );
+    for (const line of lines) expect(line).not.toContain('\n');
+    for (const line of frames.join('\n').split('\n')) expect(line).toMatch(/^ {4}at .*:\d+:\d+\)?$/);
+    expect(frames.join('\n')).toContain('tenantOf');
+    expect(frames.join('\n')).not.toMatch(/admin|forged|138/);
+  });
+
+  it.each(['message', 'exceptionFactory'])(
+    'a thenable of the %s function makes no other answer of a denial',
+    async (option) => {
+      const thenable = {
+        then: () => {
+          throw new Error('no');
+        },
+      };
+      const limits = { [option]: () => thenable as never };
+      const { url } = await startApp(platform, { controllers: [Once], limits });
+      expect(await statuses(3, () => fetch(url))).toEqual([200, 429, 429]);
+      expect(lines[0]).toContain(`The ${option} function failed: no`);
+    },
+  );
 
   it('a listener cannot make a pass of a denial', async () => {
     const onDenied: FreqLimitHook = ({ verdict }) => {

@@ -168,7 +168,7 @@ describe.each(PLATFORMS)('the guard on %s', (platform) => {
     expect(await statuses(6, () => fetch(url))).toEqual([401, 401, 401, 401, 401, 429]);
   });
 
-  it('answers 500 with one line when functions of rules fail, and charges nothing', async () => {
+  it('answers 500, and logs a line, when functions of rules fail, and charges nothing', async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): void => void unhandled.push(reason);
     process.on('unhandledRejection', note);
@@ -208,12 +208,9 @@ describe.each(PLATFORMS)('the guard on %s', (platform) => {
     expect(await statuses(2, () => fetch(url))).toEqual([500, 500]);
     await new Promise((resolve) => setTimeout(resolve, 100));
     process.off('unhandledRejection', note);
-    expect(lines).toEqual([
-      expect.stringMatching(
-        /^@FreqLimit on Failing\.get, rule "early": the key function failed: early\\nkey$/,
-      ),
-      expect.anything(),
-    ]);
+    // the second within a second is left out
+    expect(lines[0]).toBe('@FreqLimit on Failing.get, rule "early": the key function failed: early\\nkey');
+    expect(lines.length).toBeLessThanOrEqual(2);
     expect([unhandled, handled, calls]).toEqual([[], 0, 2]);
     expect(consume).not.toHaveBeenCalled();
   });

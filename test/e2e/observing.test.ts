@@ -222,12 +222,21 @@ describe.each(PLATFORMS)('hooks on %s', (platform) => {
     };
     const rejects = (): Promise<never> => Promise.reject(new Error('of a hook'));
     const line = 'A hook failed, and the visit goes on: of a hook';
-    for (const hook of [throws, rejects]) {
+    const thenable = (): unknown => ({ then: throws });
+    const getter = (): unknown => Object.defineProperty({}, 'then', { get: throws });
+    const late = (): unknown => ({
+      then: (_: unknown, reject: (error: Error) => void) => {
+        reject(new Error('of a hook'));
+      },
+    });
+    for (const hook of [throws, rejects, thenable, getter, late]) {
       lines.length = 0;
       const limits = { onVerdict: hook, onDenied: hook };
       const { url } = await startApp(platform, { controllers: [Limited], limits });
       expect(await statuses(3, () => fetch(url))).toEqual([200, 200, 429]);
-      expect(lines).toEqual([line, line, line, line]);
+      // at most one a second
+      expect(lines[0]).toBe(line);
+      expect(lines.length).toBeLessThan(4);
     }
     const never = (): Promise<void> => new Promise(() => undefined);
     const limits = { onVerdict: never, onDenied: never };

@@ -61,6 +61,13 @@ describe.each(PLATFORMS)('visits that are left out on %s', (platform) => {
     expect(await statuses(1, ask('203.0.113.9, 203.0.114.9'))).toEqual([429]);
   });
 
+  it('do not come through a second proxy that is not trusted, even if its address is allowed', async () => {
+    const url = await behindProxy(platform, { skipAddresses: ['10.0.0.0/8'] });
+    const ask = (list: string) => () => fetch(url, { headers: { 'x-forwarded-for': list } });
+    expect(await statuses(2, ask('10.0.0.2'))).toEqual([200, 200]);
+    expect(await statuses(2, ask('203.0.113.9, 10.0.0.2'))).toEqual([200, 429]);
+  });
+
   it('call themselves so', async () => {
     const { url } = await startApp(platform, {
       controllers: [Limited],

@@ -1,6 +1,7 @@
 import { FreqLimitError, showError } from '../../core/errors.js';
 import { describe } from './advice.js';
 import type { Failure } from './breaker.js';
+import { withoutCommand } from './without-command.js';
 
 /** A client that would keep for later what it is asked now. */
 export class NotReadyError extends Error {
@@ -8,9 +9,8 @@ export class NotReadyError extends Error {
 }
 
 export function toFailure(error: unknown): FreqLimitError {
-  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', `Redis gave no answer: ${describe(error)}`, {
-    cause: error,
-  });
+  const message = `Redis gave no answer: ${describe(error)}`;
+  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', message, { cause: withoutCommand(error) });
 }
 
 export function kindOf(error: unknown): Failure {

@@ -1,11 +1,16 @@
 import { Properties } from '../../../src/core/forms.js';
-import { type IsSkipped, skipOf } from '../../../src/contexts/skip.js';
+import { type Caller, type IsSkipped, skipOf } from '../../../src/contexts/skip.js';
 
 const read = new Properties('FreqLimitModule', (message) => new Error(message));
+const caller = (addressText?: string, headers: unknown = {}): Caller => ({
+  addressText,
+  isProxy: false,
+  request: { headers },
+});
 const byAddress = (...skipAddresses: string[]): IsSkipped => skipOf(skipAddresses, undefined, read)!;
 const byAgent = (...agents: (RegExp | string)[]): ((agent?: unknown) => boolean) => {
   const skips = skipOf(undefined, agents, read)!;
-  return (agent) => skips('203.0.113.7', { 'user-agent': agent });
+  return (agent) => skips(caller('203.0.113.7', { 'user-agent': agent }));
 };
 
 describe('an allow list', () => {
@@ -43,8 +48,8 @@ describe('an allow list', () => {
     ['the loopback', '::1', ['::1', '0:0:0:0:0:0:0:1'], ['127.0.0.1', '::2']],
   ])('knows %s', (_, entry, within, without) => {
     const skips = byAddress(entry);
-    expect(within.map((text) => skips(text, {}))).toEqual(within.map(() => true));
-    expect(without.map((text) => skips(text, {}))).toEqual(without.map(() => false));
+    expect(within.map((text) => skips(caller(text)))).toEqual(within.map(() => true));
+    expect(without.map((text) => skips(caller(text)))).toEqual(without.map(() => false));
   });
 
   it('never knows what is no address', () => {
@@ -60,12 +65,17 @@ describe('an allow list', () => {
       '10',
       '10.0.0.1/8',
     ])
-      expect(skips(text, {})).toBe(false);
+      expect(skips(caller(text))).toBe(false);
+  });
+
+  it('does not know the address of a proxy that is not trusted', () => {
+    const skips = byAddress('10.0.0.0/8');
+    expect(skips({ ...caller('10.0.0.1'), isProxy: true })).toBe(false);
   });
 
   it('holds any number of entries', () => {
     const skips = byAddress('203.0.113.7', '2001:db8::/32');
-    expect(['203.0.113.7', '2001:db8::5', '203.0.113.8'].map((text) => skips(text, {}))).toEqual([
+    expect(['203.0.113.7', '2001:db8::5', '203.0.113.8'].map((text) => skips(caller(text)))).toEqual([
       true,
       true,
       false,
@@ -128,7 +138,8 @@ describe('user agents to ignore', () => {
 
   it('are none of a request without headers', () => {
     const skips = skipOf(undefined, [/./], read)!;
-    for (const headers of [undefined, null, {}, 'bot']) expect(skips('203.0.113.7', headers)).toBe(false);
+    for (const headers of [undefined, null, {}, 'bot'])
+      expect(skips(caller('203.0.113.7', headers))).toBe(false);
   });
 
   it.each<unknown>(['', 5, null, undefined, { test: () => true }])('refuse %p for an entry', (entry) => {

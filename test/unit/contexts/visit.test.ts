@@ -2,7 +2,11 @@ import type { ExecutionContext } from '@nestjs/common';
 import { HTTP_CONTEXT } from '../../../src/contexts/http-context.js';
 import { type AddressAdvice, ContextVisit } from '../../../src/contexts/visit.js';
 
-const NOBODY: AddressAdvice = { noAddress: () => undefined, notBelieved: () => undefined };
+const NOBODY: AddressAdvice = {
+  noAddress: () => undefined,
+  isWatching: () => true,
+  notBelieved: () => undefined,
+};
 
 function visitOf(request: unknown, advice = NOBODY): ContextVisit {
   const context = { getArgByIndex: () => request } as unknown as ExecutionContext;
@@ -17,6 +21,7 @@ describe('ContextVisit', () => {
       { ip: '203.0.113.7', socket: { remoteAddress: '10.0.0.1' } },
       '203.0.113.7',
     ],
+    ['what stands for a client that is gone', { socket: { destroyed: true } }, 'gone'],
     ['the socket where there is no request.ip', { socket: { remoteAddress: '2001:db8::1' } }, '2001:db8::'],
   ])('reads the address from %s', (_, request, address) => {
     expect(visitOf(request).address).toBe(address);
@@ -24,7 +29,8 @@ describe('ContextVisit', () => {
 
   it.each([
     ['nothing is known', {}],
-    ['the socket is closed', { socket: {} }],
+    ['the socket has none', { socket: {} }],
+    ['there is no socket', { socket: null }],
     ['it is empty', { ip: '' }],
     ['it is no text', { ip: 5 }],
     ['there is no request', undefined],
@@ -48,16 +54,42 @@ describe('ContextVisit', () => {
   });
 
   it.each([
-    ['x-forwarded-for', 1],
-    ['forwarded', 1],
-    ['x-request-id', 0],
-  ])('tells of a header %s that is not believed', (header, times) => {
+    ['x-forwarded-for', true],
+    ['forwarded', true],
+    ['x-real-ip', true],
+    ['cf-connecting-ip', true],
+    ['true-client-ip', true],
+    ['fly-client-ip', true],
+    ['via', true],
+    ['x-forwarded-proto', true],
+    ['x-request-id', false],
+    ['user-agent', false],
+  ])('sees by a header %s that a proxy has sent the request: %s', (header, isProxy) => {
     let told = 0;
     const advice = { ...NOBODY, notBelieved: (): number => told++ };
     const socket = { remoteAddress: '10.0.0.1' };
-    const headers = { [header]: 'for=198.51.100.9' };
-    expect(visitOf({ ip: '10.0.0.1', socket, headers }, advice).address).toBe('10.0.0.1');
-    expect(visitOf({ ip: '198.51.100.9', socket, headers }, advice).address).toBe('198.51.100.9');
-    expect(told).toBe(times);
+    const headers = { host: 'example.org', [header]: '198.51.100.9' };
+    const ofSocket = visitOf({ ip: '10.0.0.1', socket, headers }, advice);
+    expect([ofSocket.address, told]).toEqual(['10.0.0.1', isProxy ? 1 : 0]);
+    expect(ofSocket.isProxy).toBe(isProxy);
+    expect(visitOf({ ip: '198.51.100.9', socket, headers }, advice).isProxy).toBe(false);
+  });
+
+  it.each([
+    ['203.0.113.5, 10.0.0.2', true],
+    ['6.6.6.6,203.0.113.5,10.0.0.2', true],
+    ['10.0.0.2, 10.0.0.1', false],
+    ['10.0.0.2', false],
+  ])('sees by X-Forwarded-For %s whether a second proxy is not trusted: %s', (list, isProxy) => {
+    const socket = { remoteAddress: '127.0.0.1' };
+    expect(visitOf({ ip: '10.0.0.2', socket, headers: { 'x-forwarded-for': list } }).isProxy).toBe(isProxy);
+  });
+
+  it('looks for such headers only while the log has use for it', () => {
+    let told = 0;
+    const advice = { ...NOBODY, isWatching: () => false, notBelieved: (): number => told++ };
+    const socket = { remoteAddress: '10.0.0.1' };
+    const visit = visitOf({ ip: '10.0.0.1', socket, headers: { via: '1.1 a' } }, advice);
+    expect([visit.address, told, visit.isProxy]).toEqual(['10.0.0.1', 0, true]);
   });
 });

@@ -1,0 +1,56 @@
+/** Headers by which a proxy names the client that it speaks for, in lower case. */
+export const ADDRESS_HEADERS: ReadonlySet<string> = new Set([
+  'x-forwarded-for',
+  'forwarded',
+  'forwarded-for',
+  'x-forwarded',
+  'x-original-forwarded-for',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'cf-connecting-ipv6',
+  'cf-pseudo-ipv4',
+  'fastly-client-ip',
+  'fly-client-ip',
+  'do-connecting-ip',
+  'x-appengine-user-ip',
+  'x-azure-clientip',
+  'x-azure-socketip',
+  'x-envoy-external-address',
+  'x-nf-client-connection-ip',
+  'x-vercel-forwarded-for',
+  'x-vercel-ip',
+  'ali-cdn-real-ip',
+  'cdn-src-ip',
+  'wl-proxy-client-ip',
+  'proxy-client-ip',
+]);
+
+/** Headers that proxies add without naming the client. */
+const PROXY_HEADERS: ReadonlySet<string> = new Set([
+  ...ADDRESS_HEADERS,
+  'via',
+  'x-forwarded-by',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-forwarded-server',
+]);
+
+/** Whether a header says that a proxy has sent the request for somebody else. */
+export function isForwarded(headers: unknown): boolean {
+  if (typeof headers !== 'object' || headers === null) return false;
+  for (const name in headers) if (PROXY_HEADERS.has(name)) return true;
+  return false;
+}
+
+/** Whether `X-Forwarded-For` says that a client with this address has itself sent the request for somebody else. */
+export function hasEarlierHop(headers: unknown, address: string): boolean {
+  const { 'x-forwarded-for': list } = Object(headers) as { readonly 'x-forwarded-for'?: unknown };
+  if (typeof list !== 'string') return false;
+  const end = list.indexOf(',');
+  return end !== -1 && list.slice(0, end).trim() !== address;
+}

@@ -1,0 +1,54 @@
+import { Test } from '@nestjs/testing';
+import { Mailer, MailerModule } from '../../examples/service/mailer.js';
+import { FreqLimitModule, type FreqLimitOptions, FreqLimitService } from '../../src/index.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { redisUrl } from '../support/redis.js';
+import { freePort } from '../support/server.js';
+
+const suite = redisSuite();
+const ENOUGH = 50_000;
+const check = { key: 'a', window: '1m', limit: 1 } as const;
+
+async function start(options: FreqLimitOptions) {
+  const module = await Test.createTestingModule({ imports: [FreqLimitModule.forRoot(options)] }).compile();
+  module.useLogger(false);
+  await module.init();
+  return { limits: module.get(FreqLimitService), close: () => module.close() };
+}
+
+const STORES: readonly [string, () => Promise<FreqLimitOptions>][] = [
+  ['memory', () => Promise.resolve({})],
+  [
+    'the deny cache',
+    () => Promise.resolve({ redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 }),
+  ],
+  [
+    'a Redis that is away',
+    async () => ({ redis: { host: '127.0.0.1', port: await freePort() }, timeoutMs: 5_000 }),
+  ],
+];
+
+describe.each(STORES)('asking again and again of %s', (_, optionsOf) => {
+  it.each(['consume', 'peek'] as const)('lets timers and sockets have their turn, by %s', async (method) => {
+    const { limits, close } = await start(await optionsOf());
+    await limits.consume(check);
+    const timer = { isOver: false };
+    const handle = setTimeout(() => (timer.isOver = true), 1);
+    let times = 0;
+    while (!timer.isOver && times < ENOUGH && !(await limits[method](check)).allowed) times++;
+    clearTimeout(handle);
+    expect(timer.isOver).toBe(true);
+    await close();
+  });
+});
+
+it('waits for its turn as the example does', async () => {
+  const module = await Test.createTestingModule({ imports: [MailerModule] }).compile();
+  await module.init();
+  const mailer = module.get(Mailer);
+  const startMs = performance.now();
+  await Promise.all(['a', 'b', 'c'].map((mail) => mailer.send(mail)));
+  expect(mailer.sent.sort()).toEqual(['a', 'b', 'c']);
+  expect(performance.now() - startMs).toBeGreaterThan(900);
+  await module.close();
+});
