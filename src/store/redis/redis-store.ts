@@ -91,8 +91,8 @@ export class RedisStore implements Store {
     return store;
   }
 
-  consume(checks: readonly Check[], refundable = false): Promise<CheckResult[]> {
-    return this.ask(checks, true, refundable);
+  consume(checks: readonly Check[], refundable = false, sinceMs?: number): Promise<CheckResult[]> {
+    return this.ask(checks, true, refundable, sinceMs);
   }
 
   peek(checks: readonly Check[]): Promise<CheckResult[]> {
@@ -148,19 +148,34 @@ export class RedisStore implements Store {
     return checks.map((check) => ({ ...check, key: placement.keyOf(check) }));
   }
 
-  private ask(checks: readonly Check[], charging: boolean, refundable: boolean): Promise<CheckResult[]> {
+  private ask(
+    checks: readonly Check[],
+    charging: boolean,
+    refundable: boolean,
+    sinceMs?: number,
+  ): Promise<CheckResult[]> {
     const placed = this.placed(checks);
     const [first] = placed;
     if (first === undefined) return Promise.resolve([]);
     if (!this.breakerOf(first.key).admits()) return Promise.reject(this.refusal());
-    const onEnds = refundable ? this.chargesOf(placed) : undefined;
+    const onEnds = refundable ? this.chargesOf(placed, sinceMs) : undefined;
+    const request = { checks: placed, charging, onEnds };
+    if (sinceMs !== undefined) return this.askAlone(request, sinceMs);
     // what has one hash tag may travel together
-    return this.coalescer.ask(tagIn(first.key), { checks: placed, charging, onEnds });
+    return this.coalescer.ask(tagIn(first.key), request);
+  }
+
+  /** For a request that has waited already: its time is not that of others. */
+  private askAlone(request: Omit<Request, 'resolve' | 'reject'>, sinceMs: number): Promise<CheckResult[]> {
+    return new Promise((resolve, reject) => {
+      const batch = new Batch(sinceMs);
+      batch.add({ ...request, resolve, reject });
+      void this.send(batch);
+    });
   }
 
   /** Notes which windows were charged, so that it can be given back. Of a denied request only what counts in any case. */
-  private chargesOf(checks: readonly Check[]): NonNullable<Request['onEnds']> {
-    const sinceMs = performance.now();
+  private chargesOf(checks: readonly Check[], sinceMs = performance.now()): NonNullable<Request['onEnds']> {
     return (endsAtMs, results) => {
       const passes = results.every(({ allowed }) => allowed);
       results.forEach((result, i) => {
@@ -258,13 +273,10 @@ export class RedisStore implements Store {
   private async sendInParts(request: Request, sinceMs: number): Promise<void> {
     const { checks, charging } = request;
     const store: PartStore = {
-      consume: (part) =>
-        new Promise((resolve, reject) => {
-          const onEnds = charging ? this.chargesOf(part) : undefined;
-          const batch = new Batch(sinceMs);
-          batch.add({ checks: part, charging, onEnds, resolve, reject });
-          void this.send(batch);
-        }),
+      consume: (part) => {
+        const onEnds = charging ? this.chargesOf(part) : undefined;
+        return this.askAlone({ checks: part, charging, onEnds }, sinceMs);
+      },
       refund: (part, results) => this.giveBack(part, results, true),
     };
     try {
