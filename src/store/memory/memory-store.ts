@@ -135,7 +135,8 @@ export class MemoryStore implements Store {
     steps.forEach(({ check, counter, charged }, i) => {
       const result = results[i];
       if (counter === undefined || result === undefined || !(passes || check.countDenied)) return;
-      if (charged > 0) this.charges.set(result, { counter, units: charged });
+      // what could not be charged whole is not given back: nobody knows what it would have come to
+      if (charged > 0 && charged === check.cost) this.charges.set(result, { counter, units: charged });
     });
   }
 
