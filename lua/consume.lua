@@ -25,7 +25,7 @@
 --
 -- Stored     key -> the units used, as an integer; the window is the key's own expiry. Only the server's clock
 --            counts. A counter of nothing (0 or less, however it came to be) is no counter.
---            A counter stops at 2^53 - 1, the largest limit; whoever wrote a larger number, it reads as this.
+--            A counter stops at 2^53 - 1, the largest limit; a larger number, written by others, reads as this.
 -- Promises   * A request is charged whole or, where a check of it denies, not at all (countDenied apart):
 --              no count, no new key, no moved expiry.
 --            * Every counter touched has a time left when the script ends, at most its window, whoever made it,
@@ -77,8 +77,8 @@ local all_pass = true
 local charged = false
 local k = 0
 
--- What is left to do where a charge failed. Answers the units of a counter that is too large to be charged, else nil
--- and whether the error is not about what the key holds: then it would meet every key.
+-- Notes a charge that failed. Answers the units of a counter that is too large to be charged, else nil and whether the
+-- error is not about what the key holds: then every key would have it.
 local function fail(key, err)
   all_pass = false
   local is_of_key = err:find('not an integer', 1, true) or err:find('would overflow', 1, true)
@@ -189,7 +189,7 @@ if all_pass then
 end
 
 -- Some request does not pass. Take every counter back to where it was, in mind only, and go through the requests.
--- What Redis holds stays in `stored`. This is written for speed: whoever is over a limit can have it run often.
+-- What Redis holds stays in `stored`. This is written for speed, since clients over their limits make it run often.
 
 local used, left, stored = {}, {}, {}
 k = 0

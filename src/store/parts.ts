@@ -57,7 +57,7 @@ export async function consumeInParts(parts: readonly Part[], store: PartStore): 
 /**
  * Decides a request that is likely to be denied: its parts are looked at before any is charged. A denied request then
  * has charged nothing, not even for a moment, and has waited no longer; so a client over its own limit cannot use up
- * the counter of somebody else whose value it sends. Parts with checks that count when denied are charged at once.
+ * the counter of another client whose value it sends. Parts with checks that count when denied are charged at once.
  * @param sinceMs since when the request waits, by `performance.now()`
  * @throws as `consumeInParts` does
  */
@@ -74,7 +74,7 @@ export async function lookBeforeConsume(
     rest = await looks;
     if (allPass(charged) && allPass(rest)) rest = await decide(others, since(sinceMs, store));
   } catch (error) {
-    // this visit has had its time
+    // this request has had its time
     giveBackAll(first, charged, store).catch(() => undefined);
     throw error;
   }

@@ -119,7 +119,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const calls = jest.spyOn(clientOf(app.get(FREQ_LIMIT_STORE)), 'evalsha');
     const denied = await Promise.all(Array.from({ length: 50 }, ask));
     expect(denied.map(({ status }) => status)).toEqual(denied.map(() => 429));
-    // what is not known is not told
+    // rules without known numbers are not in the headers
     expect(denied[0]!.headers.get('ratelimit')).toMatch(/^"address";a=0;w=\d+$/);
     expect(Number(denied[0]!.headers.get('retry-after'))).toBeGreaterThan(1);
     // a slow machine may have to ask again, once a second
@@ -135,6 +135,38 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       ['phone', true, false],
       ['report', true, true],
     ]);
+  });
+
+  it('no cost takes a counter to where Redis refuses it, and its requests pass', async () => {
+    @Controller()
+    class Uploads {
+      @Post()
+      @FreqLimit({
+        name: 'bytes',
+        window: '1h',
+        limit: 1_000,
+        cost: (context: ExecutionContext) =>
+          context.switchToHttp().getRequest<{ body: { bytes: number } }>().body.bytes,
+        countDenied: true,
+        onStoreError: 'allow',
+      })
+      upload() {
+        return 'taken';
+      }
+    }
+    const { app, url } = await startApp(platform, {
+      controllers: [Uploads],
+      limits: { redis: redisUrl(), namespace: suite.namespace, timeoutMs: 10_000 },
+    });
+    const counter = { controller: Uploads, handler: 'upload', rule: 'bytes', key: '127.0.0.1' };
+    const flood = { ...counter, cost: Number.MAX_SAFE_INTEGER };
+    const service = app.get(FreqLimitService);
+    const verdicts = await Promise.all(Array.from({ length: 1_100 }, () => service.consume(flood)));
+    expect(verdicts.filter(({ allowed }) => allowed)).toEqual([]);
+    const ask = (): Promise<Response> => post(url, { bytes: Number.MAX_SAFE_INTEGER });
+    expect(await statuses(3, ask)).toEqual([429, 429, 429]);
+    expect(await statuses(1, () => post(url, { bytes: 1 }))).toEqual([429]);
+    expect((await service.peek(counter)).source).toBe('store');
   });
 
   it('a listener cannot make a pass of a denial', async () => {

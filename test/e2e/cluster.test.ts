@@ -92,7 +92,7 @@ describe('a client over its own limit', () => {
   const by = (address: string) => ({ name: 'address', key: address, window: '1h', limit: 3 }) as const;
 
   it.each([true, false])(
-    'cannot lock out somebody else whose phone number it sends, with denyCache: %p',
+    'cannot lock out another client whose phone number it sends, with denyCache: %p',
     async (denyCache) => {
       const redis = { cluster: cluster.nodes };
       const [attacked, other] = await Promise.all(
@@ -105,7 +105,7 @@ describe('a client over its own limit', () => {
         return (await attacker!.consume([phone, device, by('evil')])).allowed;
       };
       await attacker!.consume({ ...by('evil'), cost: 3 });
-      // the first denial is where it is learned
+      // the process learns from the first denial
       expect(await attack()).toBe(false);
       let isOver = false;
       const attacks = Array.from({ length: 10 }, async () => {

@@ -334,7 +334,7 @@ describe('a request in parts that is looked at first', () => {
     await expect(consume(five('a', { countDenied: true }), five('b'))).rejects.toBe(one);
   });
 
-  it('leaves as they are looks that nobody answers', async () => {
+  it('leaves looks that have no answer as they are', async () => {
     const open = { ...result({ name: 'a' }), source: 'open' } as const;
     const looks = await lookBeforeConsume(
       partsOf([five('a'), shut('b')], partOf),
