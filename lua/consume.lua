@@ -1,13 +1,14 @@
 -- consume.lua: decides and charges the checks of one or more requests in one step, each request all or none.
 --
 -- KEYS[k]    the counters, each once, however many checks go to it
--- ARGV[1]    the requests in the order they arrived, read only when not all of them pass:
---            each a list of checks "k,limit,cost" or, for countDenied, "k,limit,cost!", with ";" behind each check
---            and "|" behind each request; "@" before all of it asks for the ends of the windows
+-- ARGV[1]    the requests in the order they arrived, read only when not all of them pass: numbers, "," behind each:
+--            k, limit, cost for each check, -k, limit, cost for countDenied, and 0 behind each request;
+--            "@" before all of it asks for the ends of the windows
 -- ARGV       then four numbers for each run of KEYS that have them in common, in the order of KEYS:
 --              window       milliseconds; a counter lives this long from the visit that opened it
 --              limit        the lowest limit of the checks on the counter; -1: they all only count
---              cost         the sum of their costs; 0 looks at the counter without charging it
+--              cost         the sum of their costs; 0 looks at the counter without charging it; -1: a sum above
+--                           2^53 - 1, which cannot be charged at once
 --              keys         how many KEYS the run has
 -- Reply      when all requests pass: 0, then two numbers for each of KEYS, after all was charged:
 --              used         units charged in the open window
@@ -15,14 +16,16 @@
 --            when some request does not: 1, then two numbers for each check, as if the requests had come one by one:
 --              used         units charged in the open window after the check's own request
 --              left         as above; -left - 1 where the check denies
---            A request with a check whose key holds no counter (another type, text, too large a number) is charged
---            nowhere; each of its checks answers Redis' own error as a text in the place of `used`.
+--            A request with a check whose key holds no counter (another type, text) is charged nowhere; each of its
+--            checks answers Redis' own error as a text in the place of `used`.
 --            Where they are asked for, the ends of the windows come last, as texts, one for each of KEYS: the server's
---            clock in milliseconds when the window ends, by which refund.lua knows it again.
+--            clock in milliseconds when the window ends, by which refund.lua knows it again; 0 where a check could not
+--            charge its whole cost, so that nothing is given back.
 --            An error that is not the key's (READONLY, OOM, no permission) is that of the call: nothing is charged.
 --
 -- Stored     key -> the units used, as an integer; the window is the key's own expiry. Only the server's clock
 --            counts. A counter of nothing (0 or less, however it came to be) is no counter.
+--            A counter stops at 2^53 - 1, the largest limit; a larger number, written by others, reads as this.
 -- Promises   * A request is charged whole or, where a check of it denies, not at all (countDenied apart):
 --              no count, no new key, no moved expiry.
 --            * Every counter touched has a time left when the script ends, at most its window, whoever made it,
@@ -38,6 +41,8 @@ local type, tonumber = type, tonumber
 
 -- From here on a client may read an integer inexactly: units are sent as a text.
 local LARGE = 4503599627370496
+-- Where counters stop: up to here numbers are exact, and no counter can overflow.
+local MOST = 9007199254740991
 
 -- The units used, without charging; 0 where there is no counter.
 local function look(key)
@@ -45,15 +50,8 @@ local function look(key)
   if type(value) ~= 'string' then
     return value or 0
   end
-  local used = (value == '0' or #value < 20 and value:find('^-?[1-9]%d*$')) and tonumber(value)
-  return used or { err = 'ERR value is not an integer or out of range' }
-end
-
--- Whether an error is about what the key holds; all others would meet every key.
-local function is_of_key(err)
-  return err:find('WRONGTYPE', 1, true)
-    or err:find('not an integer', 1, true)
-    or err:find('would overflow', 1, true)
+  local is_whole = value == '0' or value:find('^[1-9]%d*$') or #value < 20 and value:find('^-[1-9]%d*$')
+  return is_whole and tonumber(value) or { err = 'ERR value is not an integer or out of range' }
 end
 
 -- Opens the window of a counter that this visit is the first of. What it held, if anything, was less than nothing.
@@ -72,10 +70,40 @@ local function open(key, window, used, cost)
 end
 
 local reply = { 0 }
-local errors = {}
+-- Of a key: the error of one that holds no counter; true for one that a charge would take beyond MOST, which is then
+-- not charged before it is known what of it is left.
+local odd = {}
 local all_pass = true
 local charged = false
 local k = 0
+
+-- Notes a charge that failed. Answers the units of a counter that is too large to be charged, else nil and whether the
+-- error is not about what the key holds: then every key would have it.
+local function fail(key, err)
+  all_pass = false
+  local is_of_key = err:find('not an integer', 1, true) or err:find('would overflow', 1, true)
+  local used = is_of_key and look(key)
+  if type(used) == 'number' and used > MOST then
+    odd[k] = true
+    return used
+  end
+  odd[k] = err
+  return nil, not is_of_key and not err:find('WRONGTYPE', 1, true)
+end
+
+-- Units beyond what a client reads exactly, as a text. Undoes a charge that took the counter beyond MOST.
+local function large(key, used, cost_text)
+  if used > MOST then
+    all_pass = false
+    if not odd[k] and tonumber(cost_text) > 0 then
+      call('DECRBY', key, cost_text)
+      used = look(key)
+    end
+    odd[k] = true
+    used = used < MOST and used or MOST
+  end
+  return string.format('%.0f', used)
+end
 
 for at = 2, #ARGV, 4 do
   -- Redis takes texts as they are, and would have to write numbers out
@@ -91,18 +119,23 @@ for at = 2, #ARGV, 4 do
       used = pcall('INCRBY', key, cost_text)
     else
       used = look(key)
+      if cost < 0 then
+        all_pass, odd[k] = false, true
+      end
     end
     if type(used) == 'table' then
-      if not charged and not is_of_key(used.err) then
-        return used
+      local failure, is_of_call = used
+      used, is_of_call = fail(key, failure.err)
+      if is_of_call and not charged then
+        return failure
       end
-      errors[k] = used.err
-      all_pass = false
+    end
+    if not used then
       used, left = 0, 0
     elseif cost > 0 and used <= cost then
       charged = true
-      errors[k] = open(key, window_text, used, cost_text)
-      all_pass = all_pass and not errors[k]
+      odd[k] = open(key, window_text, used, cost_text)
+      all_pass = all_pass and not odd[k]
       used, left = cost, window
     else
       charged = charged or cost > 0
@@ -121,9 +154,14 @@ for at = 2, #ARGV, 4 do
     if used > limit and limit >= 0 then
       all_pass = false
     end
-    reply[2 * k] = used < LARGE and used or string.format('%.0f', used)
+    reply[2 * k] = used < LARGE and used or large(key, used, cost_text)
     reply[2 * k + 1] = left
   end
+end
+
+local wants_ends = ARGV[1]:byte() == 64
+if all_pass and not wants_ends then
+  return reply
 end
 
 -- Servers before 7 have no PEXPIRETIME: there it is worked out, as refund.lua does, to within some milliseconds.
@@ -136,11 +174,12 @@ local function end_of(key)
   return time[1] * 1000 + math.floor(time[2] / 1000) + call('PTTL', key)
 end
 
+-- Counters that a check could not charge with its whole cost.
+local full = {}
+
 local function answer()
-  if ARGV[1]:sub(1, 1) == '@' then
-    for i = 1, k do
-      reply[#reply + 1] = string.format('%.0f', end_of(KEYS[i]))
-    end
+  for i = 1, wants_ends and k or 0 do
+    reply[#reply + 1] = string.format('%.0f', full[i] and 0 or end_of(KEYS[i]))
   end
   return reply
 end
@@ -150,71 +189,100 @@ if all_pass then
 end
 
 -- Some request does not pass. Take every counter back to where it was, in mind only, and go through the requests.
+-- What Redis holds stays in `stored`. This is written for speed, since clients over their limits make it run often.
 
-local used, left, costs, kept = {}, {}, {}, {}
+local used, left, stored = {}, {}, {}
 k = 0
-for at = 4, #ARGV, 4 do
-  for _ = 1, tonumber(ARGV[at + 1]) do
+for at = 2, #ARGV, 4 do
+  local window, cost = tonumber(ARGV[at]), tonumber(ARGV[at + 2])
+  for _ = 1, tonumber(ARGV[at + 3]) do
     k = k + 1
-    costs[k] = tonumber(ARGV[at])
-    used[k] = tonumber(reply[2 * k]) - costs[k]
-    left[k] = reply[2 * k + 1]
-    kept[k] = 0
+    stored[k] = tonumber(reply[2 * k])
+    used[k] = stored[k] - (odd[k] == true and 0 or cost)
+    left[k] = used[k] > 0 and reply[2 * k + 1] or window
   end
 end
 
-local function add(check, sign)
-  used[check.k] = used[check.k] + sign * check.cost
-  kept[check.k] = kept[check.k] + sign * check.cost
-end
+local requests = cjson.decode('[' .. ARGV[1]:gsub('^@', '') .. '0]')
+local n = 1
+-- What a check charged, where that is less than its cost.
+local short = {}
+reply = { 1 }
 
--- Charges the checks of one request in turn, and takes back those that do not count where one of them denies.
-local function decide(checks)
-  local allowed = true
-  for _, check in ipairs(checks) do
-    check.denies = check.limit >= 0 and used[check.k] + check.cost > check.limit
-    allowed = allowed and not check.denies
-    add(check, 1)
-    check.used = used[check.k]
-  end
-  if allowed then
-    return
-  end
-  for _, check in ipairs(checks) do
-    if not check.counts then
-      add(check, -1)
+-- Takes back the checks of a request that do not count, all of them after an error, and answers what is left.
+local function take_back(from, to, err)
+  for at = from, to, 3 do
+    local i = requests[at]
+    if i > 0 then
+      used[i] = used[i] - (short[at] or requests[at + 2])
+      short[at] = nil
+    elseif err then
+      used[-i] = used[-i] - (short[at] or requests[at + 2])
+      short[at] = nil
     end
   end
-  for _, check in ipairs(checks) do
-    check.used = used[check.k]
+  local place = n - 2 * (to - from + 3) / 3
+  for at = from, to, 3 do
+    local i = math.abs(requests[at])
+    local units, time = used[i], used[i] > 0 and left[i] or 0
+    reply[place + 1] = err or units < LARGE and units or string.format('%.0f', units)
+    reply[place + 2] = not err and reply[place + 2] < 0 and -time - 1 or time
+    place = place + 2
   end
 end
 
-reply = { 1 }
-for request in ARGV[1]:gmatch('[^@|]+') do
-  local checks, err = {}, nil
-  for i, limit, cost, counts in request:gmatch('(%d+),(-?%d+),(%d+)(!?);') do
-    i = tonumber(i)
-    err = err or errors[i]
-    checks[#checks + 1] = { k = i, limit = tonumber(limit), cost = tonumber(cost), counts = counts == '!' }
+-- Charges the checks of the request at `from` in turn. Answers where the next one begins.
+local function decide(from)
+  local at, allowed, err = from, true, nil
+  while requests[at] ~= 0 do
+    local i, limit, cost = math.abs(requests[at]), requests[at + 1], requests[at + 2]
+    local units = used[i] + cost
+    local time = units > 0 and left[i] or 0
+    if units > limit and limit >= 0 then
+      allowed = false
+      time = -time - 1
+    end
+    if units > MOST then
+      units = MOST
+      short[at] = MOST - used[i]
+    end
+    used[i] = units
+    err = err or odd[i] ~= true and odd[i] or nil
+    reply[n + 1] = units < LARGE and units or string.format('%.0f', units)
+    reply[n + 2] = time
+    n = n + 2
+    at = at + 3
   end
-  if not err then
-    decide(checks)
+  if err or not allowed then
+    take_back(from, at - 3, err)
   end
-  for _, check in ipairs(checks) do
-    local time = not err and check.used > 0 and left[check.k] or 0
-    reply[#reply + 1] = err or check.used < LARGE and check.used or string.format('%.0f', check.used)
-    reply[#reply + 1] = check.denies and -time - 1 or time
-  end
+  return at + 1
+end
+
+local from = 1
+while from < #requests do
+  from = decide(from)
+end
+
+for at in pairs(short) do
+  full[math.abs(requests[at])] = true
 end
 
 -- Write down what came of it: give back what was charged too much, and drop a counter that is left with nothing.
-for i = 1, k do
-  if not errors[i] and kept[i] < costs[i] then
-    if used[i] <= 0 then
-      call('DEL', KEYS[i])
-    else
-      call('DECRBY', KEYS[i], costs[i] - kept[i])
+k = 0
+for at = 2, #ARGV, 4 do
+  for _ = 1, tonumber(ARGV[at + 3]) do
+    k = k + 1
+    local key, more = KEYS[k], used[k] - stored[k]
+    local is_counter = not odd[k] or odd[k] == true
+    if is_counter and more < 0 and used[k] <= 0 then
+      call('DEL', key)
+    elseif is_counter and more < 0 then
+      call('DECRBY', key, string.format('%.0f', -more))
+    elseif is_counter and more > 0 and stored[k] > 0 then
+      call('INCRBY', key, string.format('%.0f', more))
+    elseif is_counter and more > 0 then
+      call('SET', key, string.format('%.0f', more), 'PX', ARGV[at])
     end
   end
 end

@@ -4,7 +4,7 @@ import type { CheckResult, Source } from './check.js';
  * Who answered: `store` — the counters; `fallback` or `open` — for some check, what stands in while the store cannot
  * answer, `open` if it let one pass uncounted; `none` — nobody was asked, since no check applied.
  */
-export type VerdictSource = Source | 'none';
+export type VerdictSource = Source;
 
 /** The answer for a whole request. */
 export interface Verdict {
@@ -36,15 +36,20 @@ export function toVerdict(results: readonly CheckResult[]): Verdict {
   for (const result of results) {
     if (result.shadow === true) continue;
     if (tightest === undefined || isTighter(result, tightest)) tightest = result;
-    if (result.source !== 'store' && source !== 'open') ({ source } = result);
+    if (result.source !== 'store' && result.source !== 'none' && source !== 'open') ({ source } = result);
   }
   return { allowed: tightest?.allowed ?? true, results, tightest, source };
 }
 
 /** Whether one result speaks for a request rather than another. */
 export function isTighter(a: CheckResult, b: CheckResult): boolean {
-  if (a.source === 'open' || b.source === 'open') return a.source !== 'open';
+  if (hasNoCounter(a) || hasNoCounter(b)) return !hasNoCounter(a);
   if (a.allowed !== b.allowed) return b.allowed;
   if (!a.allowed) return a.retryAfterMs > b.retryAfterMs;
   return a.remaining < b.remaining || (a.remaining === b.remaining && a.resetAfterMs > b.resetAfterMs);
+}
+
+/** Whether the numbers of a result mean nothing. */
+function hasNoCounter({ source }: CheckResult): boolean {
+  return source === 'open' || source === 'none';
 }

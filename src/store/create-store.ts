@@ -2,6 +2,7 @@ import { DenyCache } from './deny-cache.js';
 import { GuardedStore } from './guarded-store.js';
 import { MemoryStore } from './memory/memory-store.js';
 import { PartedStore } from './parted-store.js';
+import { listeningClock } from './redis/listening-clock.js';
 import { type HashTag, Placement } from './redis/placement.js';
 import { isClustered, type RedisOption } from './redis/redis-client.js';
 import { RedisStore } from './redis/redis-store.js';
@@ -33,6 +34,8 @@ export async function createStore(options: StoreOptions, log: StoreLog): Promise
     guarded,
     (check) => placement.tagOf(check),
     (checks) => cache?.forget(checks),
+    undefined,
+    () => listeningClock.now(),
   );
   const cache = options.denyCache ? new DenyCache(parted) : undefined;
   return cache ?? parted;

@@ -1,5 +1,6 @@
 import { type Check, type CheckResult, toResult } from '../core/check.js';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.js';
+import { RecentMap } from './recent-map.js';
 import type { Store } from './store.js';
 import { StoreAround } from './store-around.js';
 
@@ -8,28 +9,29 @@ interface Memory {
   readonly used: number;
   /** When its window ends, by this process's monotonic clock; without meaning where nothing is used. */
   readonly endsAtMs: number;
-  /** Until when it is believed, so that a `reset` in another process is soon seen. */
-  readonly trustedUntilMs: number;
+  /** Until when it is believed: to its end, and so that a `reset` in another process is soon seen, not for long. */
+  readonly believedUntilMs: number;
 }
 
 const TRUST_MS = 1_000;
-const MOST_ENTRIES = 10_000;
 
 /**
  * A store around a store that answers from memory what the store would deny again.
  *
- * A fixed-window counter never falls before its reset, so a visit that was too many stays so: the cache remembers the
+ * A fixed-window counter never falls before its reset, so a request that was too many stays so: the cache remembers the
  * count and the reset, not the answer, and a raised limit holds at once. It never denies what the store would allow,
- * a `reset()` or a give-back elsewhere apart, which are seen within a second. A request is answered here only when all of its counters
- * are remembered; one with a `countDenied` check is always asked, since its denied visits count.
+ * a `reset()` or a give-back elsewhere apart, which are seen within a second.
+ *
+ * One remembered counter that denies is enough: a denied request charges nothing, whatever its other checks are. Those
+ * whose counters are not remembered are answered with the source `none`. A request with a `countDenied` check that
+ * charges is always asked, since it counts when denied too.
  *
  * Ends are counted from the moment the question was sent, by a clock that nobody can set: an entry can only end early.
  */
 export class DenyCache extends StoreAround implements Store {
-  // two generations instead of a timer or a queue: the older one is dropped whole
-  private young = new Map<string, Memory>();
-  private old = new Map<string, Memory>();
-  private bornMs = -Infinity;
+  private readonly known = new RecentMap<Memory>(TRUST_MS);
+  /** When the last of what is known is no longer believed: an application that denies no request looks nothing up. */
+  private believedUntilMs = -Infinity;
   /** Goes up when a counter may have fallen: answers that are on their way then tell of the time before. */
   private unsure = 0;
 
@@ -42,8 +44,9 @@ export class DenyCache extends StoreAround implements Store {
 
   consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
     const sentMs = this.clock();
-    const known = this.recall(checks, sentMs);
-    if (known !== undefined) return known;
+    if (sentMs < this.believedUntilMs && this.denies(checks, sentMs)) {
+      return checks.map((check) => this.answer(check, sentMs));
+    }
     const { unsure } = this;
     const answer = this.store.consume(checks, refundable);
     if (!isPromise(answer)) return answer;
@@ -68,10 +71,7 @@ export class DenyCache extends StoreAround implements Store {
    * same, for a second at most: else no denial of a visit in several parts were ever remembered.
    */
   forget(checks: readonly Check[]): void {
-    for (const { key } of checks) {
-      this.young.delete(key);
-      this.old.delete(key);
-    }
+    for (const { key } of checks) this.known.delete(key);
   }
 
   reset(checks: readonly Check[]): MaybePromise<void> {
@@ -86,43 +86,49 @@ export class DenyCache extends StoreAround implements Store {
 
   private forgetAll(): void {
     this.unsure++;
-    this.young.clear();
-    this.old.clear();
+    this.known.clear();
   }
 
-  /** The answer to a request that is surely denied; `undefined` for all others. */
-  private recall(checks: readonly Check[], nowMs: number): CheckResult[] | undefined {
+  /** Whether a request is surely denied, and nothing of it counts all the same. */
+  private denies(checks: readonly Check[], nowMs: number): boolean {
     let denies = false;
-    const results: CheckResult[] = [];
-    for (const check of checks) {
-      const memory = this.find(check.key);
-      if (memory === undefined || check.countDenied || nowMs >= memory.trustedUntilMs) return undefined;
-      const leftMs = memory.used === 0 ? 0 : Math.ceil(memory.endsAtMs - nowMs);
-      if (memory.used > 0 && leftMs <= 0) return undefined;
-      const allowed = memory.used + check.cost <= check.limit;
-      denies ||= !allowed;
-      results.push(toResult(check, allowed, memory.used, leftMs));
+    for (const { key, cost, limit, countDenied } of checks) {
+      if (countDenied && cost > 0) return false;
+      if (denies) continue;
+      const memory = this.recall(key, nowMs);
+      denies = memory !== undefined && memory.used + cost > limit;
     }
-    return denies ? results : undefined;
+    return denies;
   }
 
-  private find(key: string): Memory | undefined {
-    return this.young.get(key) ?? this.old.get(key);
+  private answer(check: Check, nowMs: number): CheckResult {
+    const memory = this.recall(check.key, nowMs);
+    if (memory === undefined) return toResult(check, check.cost <= check.limit, 0, 0, 'none');
+    const { used, endsAtMs } = memory;
+    return toResult(
+      check,
+      used + check.cost <= check.limit,
+      used,
+      used > 0 ? Math.ceil(endsAtMs - nowMs) : 0,
+    );
+  }
+
+  private recall(key: string, nowMs: number): Memory | undefined {
+    const memory = this.known.get(key);
+    return memory !== undefined && nowMs < memory.believedUntilMs ? memory : undefined;
   }
 
   private remember(checks: readonly Check[], results: readonly CheckResult[], sentMs: number): void {
     if (results.every(({ allowed }) => allowed)) return;
     // only the store itself is sure; what stands in for it is not remembered beyond its time
     if (results.some(({ source }) => source !== 'store')) return;
-    if (sentMs - this.bornMs > TRUST_MS || this.young.size >= MOST_ENTRIES) {
-      this.old = this.young;
-      this.young = new Map();
-      this.bornMs = sentMs;
-    }
     const trustedUntilMs = sentMs + TRUST_MS;
+    this.believedUntilMs = Math.max(this.believedUntilMs, trustedUntilMs);
     checks.forEach(({ key }, i) => {
       const { used = 0, resetAfterMs = 0 } = results[i] ?? {};
-      this.young.set(key, { used, endsAtMs: sentMs + resetAfterMs, trustedUntilMs });
+      const endsAtMs = sentMs + resetAfterMs;
+      const believedUntilMs = used === 0 ? trustedUntilMs : Math.min(trustedUntilMs, endsAtMs);
+      this.known.set(key, { used, endsAtMs, believedUntilMs }, sentMs);
     });
   }
 }

@@ -15,8 +15,8 @@ export class GuardedStore extends StoreAround implements Store {
     super(store);
   }
 
-  consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
-    return this.orElse(this.store.consume(checks, refundable), checks, (kept) =>
+  consume(checks: readonly Check[], refundable?: boolean, sinceMs?: number): MaybePromise<CheckResult[]> {
+    return this.orElse(this.store.consume(checks, refundable, sinceMs), checks, (kept) =>
       this.fallback.consume(kept, refundable),
     );
   }

@@ -1,28 +1,48 @@
 import type { Check, CheckResult } from '../core/check.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
-import { consumeInParts, joined, type PartStore, partsOf } from './parts.js';
+import { FullCounters } from './full-counters.js';
+import { consumeInParts, joined, lookBeforeConsume, type LookingStore, type Part, partsOf } from './parts.js';
 import type { Store } from './store.js';
 import { StoreAround } from './store-around.js';
 
-/** A store around a store that decides in one step only what lies together, as a Cluster does with one slot. */
+/**
+ * A store around a store that decides in one step only what lies together, as a Cluster does with one slot.
+ *
+ * All parts of a request are charged at once, unless it is likely to be denied: then they are looked at before.
+ */
 export class PartedStore extends StoreAround implements Store {
+  private readonly full = new FullCounters();
+
   constructor(
     store: Store,
     /** Names the part of the store that a check's counter lies in. */
     private readonly partOf: (check: Check) => string,
     /** Told what is about to be given back. */
     private readonly onRefund: (checks: readonly Check[]) => void = () => undefined,
+    private readonly clock: () => number = () => performance.now(),
+    /** By which the store counts how long a request waits. */
+    private readonly waitClock: () => number = clock,
   ) {
     super(store);
   }
 
   consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
     const parts = partsOf(checks, this.partOf);
-    return parts.length === 1 ? this.store.consume(checks, refundable) : consumeInParts(parts, this.parts);
+    return parts.length === 1 ? this.store.consume(checks, refundable) : this.consumeParts(checks, parts);
   }
 
-  private readonly parts: PartStore = {
-    consume: (checks, refundable) => this.store.consume(checks, refundable),
+  private async consumeParts(checks: readonly Check[], parts: readonly Part[]): Promise<CheckResult[]> {
+    const sentMs = this.clock();
+    const results = await (checks.some((check) => this.full.willDeny(check, sentMs))
+      ? lookBeforeConsume(parts, this.parts, this.waitClock())
+      : consumeInParts(parts, this.parts));
+    this.full.learn(checks, results, sentMs);
+    return results;
+  }
+
+  private readonly parts: LookingStore = {
+    consume: (checks, refundable, sinceMs) => this.store.consume(checks, refundable, sinceMs),
+    peek: (checks) => this.store.peek(checks),
     refund: (checks, results) => {
       this.onRefund(checks);
       return this.store.refund(checks, results, true);

@@ -3,8 +3,14 @@ import type { MaybePromise } from '../core/maybe-promise.js';
 
 /** Who decides about the parts of a request. */
 export interface PartStore {
-  consume(checks: readonly Check[], refundable: boolean): MaybePromise<CheckResult[]>;
+  /** @param sinceMs since when the request waits, by the clock that the store counts waits by; default: since now */
+  consume(checks: readonly Check[], refundable: boolean, sinceMs?: number): MaybePromise<CheckResult[]>;
   refund(checks: readonly Check[], results: readonly CheckResult[]): MaybePromise<CheckResult[]>;
+}
+
+/** One that can also look at a part. */
+export interface LookingStore extends PartStore {
+  peek(checks: readonly Check[]): MaybePromise<CheckResult[]>;
 }
 
 /** Some checks of a request, and their places in it. */
@@ -45,15 +51,86 @@ export function joined(parts: readonly Part[], answers: readonly (readonly Check
  * @throws what a part has failed of, when the others have answered
  */
 export async function consumeInParts(parts: readonly Part[], store: PartStore): Promise<CheckResult[]> {
+  return joined(parts, await decide(parts, store));
+}
+
+/**
+ * Decides a request that is likely to be denied: its parts are looked at before any is charged. A denied request then
+ * has charged nothing, not even for a moment, and has waited no longer; so a client over its own limit cannot use up
+ * the counter of another client whose value it sends. Parts with checks that count when denied are charged at once.
+ * @param sinceMs since when the request waits
+ * @throws as `consumeInParts` does
+ */
+export async function lookBeforeConsume(
+  parts: readonly Part[],
+  store: LookingStore,
+  sinceMs: number,
+): Promise<CheckResult[]> {
+  const [first, others] = [parts.filter(countsDenied), parts.filter((part) => !countsDenied(part))];
+  const looks = lookAt(others, store);
+  const charged = await decide(first, store);
+  let rest: Answers;
+  try {
+    rest = await looks;
+    if (allPass(charged) && allPass(rest)) rest = await decide(others, since(sinceMs, store));
+  } catch (error) {
+    // this request has had its time
+    giveBackAll(first, charged, store).catch(() => undefined);
+    throw error;
+  }
+  const kept = allPass(charged) && !allPass(rest) ? await giveBackAll(first, charged, store) : charged;
+  return joined([...first, ...others], [...kept, ...rest]);
+}
+
+type Answers = readonly (readonly CheckResult[])[];
+
+function countsDenied({ checks }: Part): boolean {
+  return checks.some(({ countDenied, cost }) => countDenied && cost > 0);
+}
+
+/** What the parts would answer if the request were denied. */
+function lookAt(parts: readonly Part[], store: LookingStore): Promise<Answers> {
+  const looks = Promise.all(parts.map(async ({ checks }) => asDenied(checks, await store.peek(checks))));
+  // it may be awaited later than it fails
+  looks.catch(() => undefined);
+  return looks;
+}
+
+function since(sinceMs: number, store: PartStore): PartStore {
+  return {
+    consume: (checks, refundable) => store.consume(checks, refundable, sinceMs),
+    refund: (checks, results) => store.refund(checks, results),
+  };
+}
+
+/** Asks parts at once, and gives back where one of them denies or fails. */
+async function decide(parts: readonly Part[], store: PartStore): Promise<Answers> {
   const asked = await Promise.allSettled(parts.map(async ({ checks }) => store.consume(checks, true)));
   const answers = asked.map((one) => (one.status === 'fulfilled' ? one.value : []));
   const failure = asked.find((one) => one.status === 'rejected');
-  if (failure === undefined && answers.every(passes)) return joined(parts, answers);
-  const given = Promise.all(parts.map(({ checks }, p) => giveBack(store, checks, answers[p] ?? [])));
-  if (failure === undefined) return joined(parts, await given);
+  if (failure === undefined && allPass(answers)) return answers;
+  const given = giveBackAll(parts, answers, store);
+  if (failure === undefined) return given;
   // this visit has had its time
   given.catch(() => undefined);
   throw failure.reason;
+}
+
+/** What looks at a part tell of a denied request: each check meets what those before it would have charged. */
+function asDenied(checks: readonly Check[], looks: readonly CheckResult[]): CheckResult[] {
+  const costs = new Map<string, number>();
+  return looks.map((look, i) => {
+    const check = checks[i];
+    if (check === undefined || look.source === 'open') return look;
+    const cost = (costs.get(check.key) ?? 0) + check.cost;
+    costs.set(check.key, cost);
+    const { used, limit, resetAfterMs, source } = look;
+    return toResult({ ...check, limit }, used + cost <= limit, used, resetAfterMs, source);
+  });
+}
+
+function giveBackAll(parts: readonly Part[], answers: Answers, store: PartStore): Promise<Answers> {
+  return Promise.all(parts.map(({ checks }, p) => giveBack(store, checks, answers[p] ?? [])));
 }
 
 /** A part that denies has charged nothing that it should not; `countDenied` counts in any case. */
@@ -78,6 +155,10 @@ async function giveBack(
     const { limit, allowed, source } = result;
     return toResult({ ...check, limit }, allowed, counter.used, counter.resetAfterMs, source);
   });
+}
+
+function allPass(answers: Answers): boolean {
+  return answers.every(passes);
 }
 
 function passes(results: readonly CheckResult[]): boolean {

@@ -16,7 +16,11 @@ const checks: fc.Arbitrary<Check> = fc
   .record({
     key: fc.constantFrom('a', 'b', 'c', 'd', 'e').map((name) => `${name}:${WINDOW_MS}:x`),
     limit: fc.oneof(fc.integer({ min: 0, max: 12 }), fc.constant(Infinity)),
-    cost: fc.oneof({ weight: 6, arbitrary: fc.constant(1) }, fc.integer({ min: 0, max: 6 })),
+    cost: fc.oneof(
+      { weight: 12, arbitrary: fc.constant(1) },
+      { weight: 2, arbitrary: fc.integer({ min: 0, max: 6 }) },
+      fc.constantFrom(2 ** 52, Number.MAX_SAFE_INTEGER),
+    ),
     countDenied: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.boolean()),
   })
   .map(({ key, ...parts }) => check(key, { windowMs: WINDOW_MS, ...parts }));

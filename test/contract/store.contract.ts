@@ -119,6 +119,55 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect((await consume({ ...near, cost: 1 }))[0]).toMatchObject({ allowed: true, remaining: 0 });
     });
 
+    it('goes on denying whatever denied requests have added up to', async () => {
+      const one = check(key('flood'), { limit: 5, countDenied: true, cost: Number.MAX_SAFE_INTEGER - 1 });
+      const full = { allowed: false, used: Number.MAX_SAFE_INTEGER, remaining: 0 };
+      for (let i = 0; i < 22; i++) {
+        // more than 2^63 in all
+        const results = await Promise.all(Array.from({ length: 50 }, () => consume(one)));
+        expect(results.every(([result]) => !result!.allowed)).toBe(true);
+      }
+      expect((await consume(one))[0]).toMatchObject(full);
+      expect((await consume({ ...one, cost: 1 }))[0]).toMatchObject(full);
+      expect((await consume({ ...one, cost: 1, countDenied: false }))[0]).toMatchObject(full);
+      expect((await store.peek([{ ...one, limit: Number.MAX_SAFE_INTEGER, cost: 1 }]))[0]).toMatchObject(
+        full,
+      );
+      expect((await consume({ ...one, limit: Infinity }))[0]).toMatchObject({
+        allowed: true,
+        used: Number.MAX_SAFE_INTEGER,
+      });
+      expect((await consume({ ...one, limit: Number.MAX_SAFE_INTEGER, cost: 0 }))[0]).toMatchObject({
+        allowed: true,
+        remaining: 0,
+      });
+      expect(await subject.timeLeft(one.key)).toBeGreaterThan(50_000);
+    });
+
+    it('decides checks of one counter whose costs are too large together', async () => {
+      const cost = Number.MAX_SAFE_INTEGER - 1;
+      const seen = (results: CheckResult[]): unknown[] => results.map(({ allowed, used }) => [allowed, used]);
+      const vast = check(key('vast-twice'), { limit: Number.MAX_SAFE_INTEGER, cost });
+      expect(seen(await consume(vast, vast))).toEqual([
+        [true, 0],
+        [false, 0],
+      ]);
+      expect(await subject.timeLeft(vast.key)).toBeUndefined();
+      const counting = { ...vast, countDenied: true };
+      expect(seen(await consume(vast, counting))).toEqual([
+        [true, 1],
+        [false, 1],
+      ]);
+      expect(await subject.timeLeft(vast.key)).toBeGreaterThan(50_000);
+      const unlimited = check(key('unlimited'), { limit: Infinity, cost });
+      expect(seen(await consume(unlimited, unlimited, { ...unlimited, cost: 0 }))).toEqual([
+        [true, cost],
+        [true, cost + 1],
+        [true, cost + 1],
+      ]);
+      expect(await subject.timeLeft(unlimited.key)).toBeGreaterThan(50_000);
+    });
+
     it('looks without charging at a cost of 0', async () => {
       const look = check(key('look'), { limit: 1, cost: 0 });
       expect((await consume(look))[0]).toMatchObject({

@@ -15,11 +15,18 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { jest } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FreqLimit, type FreqLimitHook, FreqLimitService, isFreqLimitExceeded } from '../../src/index.js';
+import {
+  FreqLimit,
+  type FreqLimitHook,
+  FreqLimitService,
+  isFreqLimitExceeded,
+  type Verdict,
+} from '../../src/index.js';
+import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';
-import { redisUrl } from '../support/redis.js';
+import { clientOf, keysOf, redisUrl } from '../support/redis.js';
 
 // What callers and listeners have tried to get past a limit.
 
@@ -147,6 +154,84 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       expect(lines[0]).toContain(`The ${option} function failed: no`);
     },
   );
+
+  it('a client over its limit costs Redis no call, also with a new value in each request', async () => {
+    @Controller()
+    class Codes {
+      @Post()
+      @FreqLimit({ name: 'address', window: '1m', limit: 2, key: '{ip}' })
+      @FreqLimit({ name: 'phone', window: '1d', limit: 10, key: '{body.phone}' })
+      @FreqLimit({ name: 'report', window: '1d', limit: 1, key: '{body.phone}', shadow: true })
+      send() {
+        return 'sent';
+      }
+    }
+    const verdicts: Verdict[] = [];
+    const { app, url } = await startApp(platform, {
+      controllers: [Codes],
+      limits: {
+        redis: redisUrl(),
+        namespace: suite.namespace,
+        timeoutMs: 10_000,
+        onDenied: ({ verdict }) => void verdicts.push(verdict),
+      },
+    });
+    let phone = 0;
+    const ask = (): Promise<Response> => post(url, { phone: `+1555${phone++}` });
+    expect(await statuses(3, ask)).toEqual([201, 201, 429]);
+    const keys = (await keysOf(suite.client, suite.namespace)).sort();
+    const calls = jest.spyOn(clientOf(app.get(FREQ_LIMIT_STORE)), 'evalsha');
+    const denied = await Promise.all(Array.from({ length: 50 }, ask));
+    expect(denied.map(({ status }) => status)).toEqual(denied.map(() => 429));
+    // rules without known numbers are not in the headers
+    expect(denied[0]!.headers.get('ratelimit')).toMatch(/^"address";a=0;w=\d+$/);
+    expect(Number(denied[0]!.headers.get('retry-after'))).toBeGreaterThan(1);
+    // a slow machine may have to ask again, once a second
+    expect(calls.mock.calls.length).toBeLessThan(10);
+    expect((await keysOf(suite.client, suite.namespace)).sort()).toEqual(keys);
+    expect(verdicts.at(-1)).toMatchObject({
+      allowed: false,
+      source: 'store',
+      tightest: { name: 'address', used: 2 },
+    });
+    const fresh = verdicts.at(-1)!.results.filter(({ source }) => source === 'none');
+    expect(fresh.map(({ name, allowed, shadow = false }) => [name, allowed, shadow])).toEqual([
+      ['phone', true, false],
+      ['report', true, true],
+    ]);
+  });
+
+  it('no cost takes a counter to where Redis refuses it, and its requests pass', async () => {
+    @Controller()
+    class Uploads {
+      @Post()
+      @FreqLimit({
+        name: 'bytes',
+        window: '1h',
+        limit: 1_000,
+        cost: (context: ExecutionContext) =>
+          context.switchToHttp().getRequest<{ body: { bytes: number } }>().body.bytes,
+        countDenied: true,
+        onStoreError: 'allow',
+      })
+      upload() {
+        return 'taken';
+      }
+    }
+    const { app, url } = await startApp(platform, {
+      controllers: [Uploads],
+      limits: { redis: redisUrl(), namespace: suite.namespace, timeoutMs: 10_000 },
+    });
+    const counter = { controller: Uploads, handler: 'upload', rule: 'bytes', key: '127.0.0.1' };
+    const flood = { ...counter, cost: Number.MAX_SAFE_INTEGER };
+    const service = app.get(FreqLimitService);
+    const verdicts = await Promise.all(Array.from({ length: 1_100 }, () => service.consume(flood)));
+    expect(verdicts.filter(({ allowed }) => allowed)).toEqual([]);
+    const ask = (): Promise<Response> => post(url, { bytes: Number.MAX_SAFE_INTEGER });
+    expect(await statuses(3, ask)).toEqual([429, 429, 429]);
+    expect(await statuses(1, () => post(url, { bytes: 1 }))).toEqual([429]);
+    expect((await service.peek(counter)).source).toBe('store');
+  });
 
   it('a listener cannot make a pass of a denial', async () => {
     const onDenied: FreqLimitHook = ({ verdict }) => {

@@ -88,6 +88,51 @@ describe.each(PLATFORMS)('five rules in five slots, on %s', (platform) => {
   });
 });
 
+describe('a client over its own limit', () => {
+  const phone = { name: 'phone', key: '+15550100', window: '1h', limit: 1 } as const;
+  const by = (address: string) => ({ name: 'address', key: address, window: '1h', limit: 3 }) as const;
+
+  it.each([true, false])(
+    'cannot lock out another client whose phone number it sends, with denyCache: %p',
+    async (denyCache) => {
+      const redis = { cluster: cluster.nodes };
+      const [attacked, other] = await Promise.all(
+        [1, 2].map(() => start({ redis, denyCache, timeoutMs: 30_000 })),
+      );
+      const [attacker, victim] = [attacked!, other!].map(({ app }) => app.get(FreqLimitService));
+      let n = 0;
+      const attack = async (): Promise<boolean> => {
+        const device = { name: 'device', key: `device-${n++}`, window: '1h', limit: 5 } as const;
+        return (await attacker!.consume([phone, device, by('evil')])).allowed;
+      };
+      await attacker!.consume({ ...by('evil'), cost: 3 });
+      // the process learns from the first denial
+      expect(await attack()).toBe(false);
+      let isOver = false;
+      const attacks = Array.from({ length: 10 }, async () => {
+        while (!isOver) {
+          expect(await attack()).toBe(false);
+          // what is answered from memory lets nothing else run
+          await new Promise(setImmediate);
+        }
+      });
+      const seen: boolean[] = [];
+      try {
+        for (let i = 0; i < 60; i++) {
+          seen.push((await victim!.consume([phone, by(`good-${i}`)])).allowed);
+          await victim!.reset(phone);
+          await new Promise(setImmediate);
+        }
+      } finally {
+        isOver = true;
+        await Promise.all(attacks);
+      }
+      expect(seen).toEqual(seen.map(() => true));
+      expect(n).toBeGreaterThan(60);
+    },
+  );
+});
+
 describe('a caller who is over his limit', () => {
   it('costs the Cluster next to nothing, in however many slots his rules lie', async () => {
     const { app } = await start({ redis: { cluster: cluster.nodes } });

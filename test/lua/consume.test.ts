@@ -25,14 +25,14 @@ describe('lua/consume.lua', () => {
     }));
     const keys = checks.map(({ label, window }) => at(label, window));
     const text = checks.map(
-      ({ limit, cost, countDenied }, i) => `${i + 1},${limit},${cost}${countDenied ? '!' : ''};`,
+      ({ limit, cost, countDenied }, i) => `${countDenied ? '-' : ''}${i + 1},${limit},${cost},`,
     );
     const runs = checks.flatMap(({ window, limit, cost }) => [window, limit, cost, 1]);
     const [, ...reply] = (await suite.client.eval(
       consumeLua,
       keys.length,
       ...keys,
-      `${text.join('')}|`,
+      `${text.join('')}0,`,
       ...runs,
     )) as number[];
     return reply;
@@ -147,7 +147,7 @@ describe('lua/consume.lua', () => {
     });
   });
 
-  it.each(['1.5', '0x10', '1e3', '007', '-0', ' 5', '99999999999999999999', 'abc', ''])(
+  it.each(['1.5', '0x10', '1e3', '007', '-0', ' 5', '-99999999999999999999', 'abc', ''])(
     'reads %j as no counter, at a look as at a charge',
     async (text) => {
       for (const mode of [CHARGE, LOOK] as const) {
@@ -180,7 +180,6 @@ describe('lua/consume.lua', () => {
     ['a list', (key: string) => suite.client.lpush(key, 'x')],
     ['a text', (key: string) => suite.client.set(key, 'abc')],
     ['a fraction', (key: string) => suite.client.set(key, '1.5')],
-    ['a number at its end', (key: string) => suite.client.set(key, '9223372036854775807')],
   ])(
     'charges nothing of a request when a key of it holds %s, and answers Redis’ own error',
     async (_, spoil) => {
@@ -201,6 +200,62 @@ describe('lua/consume.lua', () => {
       await suite.client.del(at('bad', 60_000));
     },
   );
+
+  describe.each(['9007199254740992', '9223372036854775807', '99999999999999999999', '1'.repeat(300)])(
+    'finds a counter of %s, too large a number,',
+    (number) => {
+      const most = String(Number.MAX_SAFE_INTEGER);
+      const large = async (mode: 0 | 1, limit: number, countDenied: 0 | 1): Promise<[string, number][]> => {
+        await suite.client.set(at('large', 60_000), number);
+        const reply = await run(mode, ['fine', 60_000, 9, 1], ['large', 60_000, limit, 1, countDenied]);
+        // given its window, and otherwise left as it is
+        expect(await suite.client.get(at('large', 60_000))).toBe(number);
+        expect(await suite.client.pttl(at('large', 60_000))).toBeGreaterThan(59_000);
+        await suite.client.del(at('large', 60_000));
+        return [0, 2].map((i) => [String(reply[i]), Number(reply[i + 1])]);
+      };
+
+      it.each([0, 1] as const)('over any limit, with countDenied: %i', async (countDenied) => {
+        for (const limit of [0, 9, Number.MAX_SAFE_INTEGER]) {
+          const [fine, [used, left]] = (await large(CHARGE, limit, countDenied)) as [
+            unknown,
+            [string, number],
+          ];
+          expect(fine).toEqual(['0', 0]);
+          expect(used).toBe(most);
+          expect(left).toBeLessThan(-59_000);
+        }
+      });
+
+      it('and lets pass what has no limit', async () => {
+        expect(await large(CHARGE, NO_LIMIT, 0)).toEqual([
+          ['1', 60_000],
+          [most, 60_000],
+        ]);
+      });
+
+      it('by a look too', async () => {
+        expect(await large(LOOK, 9, 0)).toEqual([
+          ['0', 0],
+          [most, 60_000],
+        ]);
+      });
+    },
+  );
+
+  it('stops at 2^53 - 1, and takes back from there what does not count', async () => {
+    const most = Number.MAX_SAFE_INTEGER;
+    await run(CHARGE, ['sum', 60_000, NO_LIMIT, 10]);
+    expect((await run(CHARGE, ['sum', 60_000, NO_LIMIT, most])).map(Number)[0]).toBe(most);
+    expect((await run(CHARGE, ['sum', 60_000, NO_LIMIT, most], ['shut', 60_000, 0, 1])).map(Number)).toEqual([
+      most,
+      expect.any(Number),
+      0,
+      -1,
+    ]);
+    expect(await suite.client.get(at('sum', 60_000))).toBe(String(most));
+    expect((await run(CHARGE, ['sum', 60_000, most, 1]))[1]).toBeLessThan(0);
+  });
 
   it('counts to 2^53 - 1 exactly', async () => {
     const most = Number.MAX_SAFE_INTEGER;

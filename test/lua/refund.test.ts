@@ -12,7 +12,7 @@ describe('lua/refund.lua', () => {
 
   /** Charges a counter, and answers when its window ends, as the store learns it. At no cost it only looks. */
   async function charge(key: string, cost: number, windowMs = WINDOW_MS): Promise<number> {
-    const args = [`@1,-1,${cost};|`, windowMs, -1, cost, 1];
+    const args = [`@1,-1,${cost},0,`, windowMs, -1, cost, 1];
     const [, , , endsAtMs] = (await suite.client.eval(consumeLua, 1, key, ...args)) as unknown[];
     return Number(endsAtMs);
   }
@@ -59,6 +59,15 @@ describe('lua/refund.lua', () => {
     expect(left).toBeGreaterThan(WINDOW_MS - 10_000);
     expect(left).toBeLessThanOrEqual(WINDOW_MS);
     expect(await heldUntil(at('a'), endsAtMs)).toBe('5');
+  });
+
+  it('gives nothing back of a charge for which the counter had no room', async () => {
+    const most = Number.MAX_SAFE_INTEGER;
+    const endsAtMs = await charge(at('a'), 10);
+    expect(await charge(at('a'), most)).toBe(0);
+    expect((await refund([at('a'), 0, most]))[0]).toBe(most);
+    // what was charged before it still can
+    expect((await refund([at('a'), endsAtMs, 10]))[0]).toBe(most - 10);
   });
 
   it('gives back in the middle of a window, and many times over, without moving its end', async () => {

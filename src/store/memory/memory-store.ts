@@ -135,7 +135,8 @@ export class MemoryStore implements Store {
     steps.forEach(({ check, counter, charged }, i) => {
       const result = results[i];
       if (counter === undefined || result === undefined || !(passes || check.countDenied)) return;
-      if (charged > 0) this.charges.set(result, { counter, units: charged });
+      // a charge that had no room is not given back: what was cut off from it is not known
+      if (charged > 0 && charged === check.cost) this.charges.set(result, { counter, units: charged });
     });
   }
 

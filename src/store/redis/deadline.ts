@@ -23,6 +23,11 @@ export class Deadline {
     this.endsAtMs = listeningClock.now() + ms;
   }
 
+  /** For a request that has waited since a moment of `listeningClock`. */
+  static since(startMs: number, ms: number): Deadline {
+    return new Deadline(ms - (listeningClock.now() - startMs));
+  }
+
   /** The answer, or a rejection with a `TimeoutError` when it does not come in time. */
   wait<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {

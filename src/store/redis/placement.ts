@@ -53,7 +53,10 @@ function failed(problem: string, cause?: unknown): FreqLimitError {
   return new FreqLimitError('FREQ_LIMIT_RULE_FAILED', `FreqLimitModule: hashTag ${problem}`, { cause });
 }
 
-/** FNV-1a of a key's text, from where its group ends: quick, and the same in every process. */
+/**
+ * FNV-1a of a key's text, from where its group ends: quick, and the same in every process. Anybody can compute it, so
+ * that values of one tag can be found; with `hashKeys` the text is an HMAC, and that takes its secret.
+ */
 function hash(key: string, from: number): number {
   let value = 0x811c9dc5;
   for (let i = from; i < key.length; i++) value = Math.imul(value ^ key.charCodeAt(i), 0x01000193);

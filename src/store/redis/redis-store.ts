@@ -104,8 +104,8 @@ export class RedisStore implements Store {
     return store;
   }
 
-  consume(checks: readonly Check[], refundable = false): Promise<CheckResult[]> {
-    return this.ask(checks, true, refundable);
+  consume(checks: readonly Check[], refundable = false, sinceMs?: number): Promise<CheckResult[]> {
+    return this.ask(checks, true, refundable, sinceMs);
   }
 
   peek(checks: readonly Check[]): Promise<CheckResult[]> {
@@ -168,16 +168,33 @@ export class RedisStore implements Store {
     return checks.map((check) => ({ ...check, key: placement.keyOf(check) }));
   }
 
-  private ask(checks: readonly Check[], charging: boolean, refundable: boolean): Promise<CheckResult[]> {
+  private ask(
+    checks: readonly Check[],
+    charging: boolean,
+    refundable: boolean,
+    sinceMs?: number,
+  ): Promise<CheckResult[]> {
     const placed = this.placed(checks);
     const [first] = placed;
     if (first === undefined) return Promise.resolve([]);
     const server = this.serverOf(first.key);
     if (this.outage.breakerOf(server).isOpen && !this.mayTry(server, charging, placed))
       return Promise.reject(this.refusal());
-    const onEnds = refundable ? this.chargesOf(placed) : undefined;
+    const deadline = sinceMs === undefined ? undefined : Deadline.since(sinceMs, this.options.timeoutMs);
+    const onEnds = refundable ? this.chargesOf(placed, deadline) : undefined;
+    const request = { checks: placed, charging, onEnds };
+    if (deadline !== undefined) return this.askAlone(request, deadline);
     // what has one hash tag may travel together
-    return this.coalescer.ask(tagIn(first.key), { checks: placed, charging, onEnds });
+    return this.coalescer.ask(tagIn(first.key), request);
+  }
+
+  /** For a request that has waited already: its time is not that of others. */
+  private askAlone(request: Omit<Request, 'resolve' | 'reject'>, deadline: Deadline): Promise<CheckResult[]> {
+    return new Promise((resolve, reject) => {
+      const batch = new Batch();
+      batch.add({ ...request, resolve, reject });
+      void this.send(batch, deadline);
+    });
   }
 
   /**
@@ -331,13 +348,10 @@ export class RedisStore implements Store {
   private async sendInParts(request: Request, deadline: Deadline): Promise<void> {
     const { checks, charging } = request;
     const store: PartStore = {
-      consume: (part) =>
-        new Promise((resolve, reject) => {
-          const onEnds = charging ? this.chargesOf(part, deadline) : undefined;
-          const batch = new Batch();
-          batch.add({ checks: part, charging, onEnds, resolve, reject });
-          void this.send(batch, deadline);
-        }),
+      consume: (part) => {
+        const onEnds = charging ? this.chargesOf(part, deadline) : undefined;
+        return this.askAlone({ checks: part, charging, onEnds }, deadline);
+      },
       refund: (part, results) => this.giveBack(part, results, true),
     };
     try {

@@ -47,6 +47,7 @@ describe('toVerdict', () => {
     ['an open one before one that stood in', ['open', 'fallback'], 'open'],
     ['an open one after one that stood in', ['fallback', 'open', 'store'], 'open'],
     ['open ones alone', ['open', 'open'], 'open'],
+    ['the store and one without a counter', ['none', 'store', 'none'], 'store'],
   ])('names as the source of %s what counts least', (_, sources, source) => {
     expect(toVerdict(sources.map((one) => result({ source: one }))).source).toBe(source);
   });
@@ -57,6 +58,15 @@ describe('toVerdict', () => {
     ['the only one that is not open', [open, { remaining: 9 }, open], 1],
     ['one that is not open and comes first', [{ remaining: 9 }, open], 0],
     ['one without a limit before an open one', [open, { limit: Infinity, remaining: Infinity }], 1],
+    ['one with a counter before one without', [{ source: 'none', remaining: 0 }, { remaining: 9 }], 1],
+    [
+      'the one that denies by its counter before one that would too',
+      [
+        { ...denied, source: 'none', retryAfterMs: 9 },
+        { ...denied, retryAfterMs: 1 },
+      ],
+      1,
+    ],
     ['of those that are not open the tightest', [open, { remaining: 3 }, { remaining: 2 }, open], 2],
     ['a denial of what stood in', [{ remaining: 0 }, open, { ...denied, source: 'fallback' }], 2],
     [

@@ -51,4 +51,22 @@ describe('the text of a key that comes from a visitor', () => {
     const [other] = checksOf(['{body.phone}'], SEAL, { body: { phone: '13900000000' } });
     expect(placement.tagOf(other!)).not.toBe(one);
   });
+
+  it('has a hash tag that only the secret tells: values of one tag under one secret are spread under another', () => {
+    const placement = new Placement({ namespace: 'fl', buckets: 16, hashTag: undefined });
+    const phones = Array.from({ length: 1_000 }, (_, i) => `+1555${1_000_000 + i}`);
+    const tagBy = (seal: Seal, phone: string): string =>
+      placement.tagOf(checksOf(['{body.phone}'], seal, { body: { phone } })[0]!);
+    const chosen = phones.filter((phone) => tagBy(DEFAULTS.seal, phone) === '0');
+    const picked = phones.filter((phone) => tagBy(SEAL, phone) === '0');
+    expect(Math.min(chosen.length, picked.length)).toBeGreaterThan(20);
+    // those that were looked for without the secret lie anywhere, and so do those of another secret
+    expect(new Set(chosen.map((phone) => tagBy(SEAL, phone))).size).toBeGreaterThan(8);
+    expect(
+      new Set(picked.map((phone) => tagBy(sealBy('another sixteen chars'), phone))).size,
+    ).toBeGreaterThan(8);
+    // all processes agree
+    const again = sealBy('correct horse battery staple');
+    expect(phones.map((phone) => tagBy(again, phone))).toEqual(phones.map((phone) => tagBy(SEAL, phone)));
+  });
 });

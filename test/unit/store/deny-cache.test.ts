@@ -1,6 +1,8 @@
 import type { Check, CheckResult, Source } from '../../../src/core/check.js';
+import { toVerdict } from '../../../src/core/verdict.js';
 import { DenyCache } from '../../../src/store/deny-cache.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
+import type { RecentMap } from '../../../src/store/recent-map.js';
 import type { Store } from '../../../src/store/store.js';
 import { check } from '../../support/check.js';
 import { quiet } from '../../support/subjects.js';
@@ -104,23 +106,86 @@ describe('DenyCache', () => {
     expect((await consume({ ...dear, cost: 1 }))[0]).toMatchObject({ allowed: true, used: 5 });
   });
 
-  it('asks for a request with a counter it knows nothing of, and answers whole once it does', async () => {
+  it('answers whole what it heard of together', async () => {
     const { consume, asked } = subject();
     const other = check('other', { limit: 9 });
-    for (let i = 0; i < 3; i++) await consume(one);
-    expect((await consume(other, one)).map(({ allowed, used }) => [allowed, used])).toEqual([
-      [true, 0],
-      [false, 2],
-    ]);
-    expect(asked()).toBe(4);
-    expect(
-      (await consume(other, one)).map(({ allowed, used, remaining }) => [allowed, used, remaining]),
-    ).toEqual([
-      [true, 0, 9],
-      [false, 2, 0],
-    ]);
-    expect(asked()).toBe(4);
+    await consume(one);
+    await consume(one);
+    for (let i = 0; i < 3; i++) {
+      expect((await consume(other, one)).map(({ used, source }) => [used, source])).toEqual([
+        [0, 'store'],
+        [2, 'store'],
+      ]);
+    }
+    expect(asked()).toBe(3);
     expect((await consume(other))[0]!.used).toBe(1);
+  });
+
+  describe('a request with a counter that it knows nothing of', () => {
+    const fresh = (n: number, parts: Partial<Check> = {}): Check =>
+      check(`fresh${n}`, { limit: 9, ...parts });
+
+    async function full() {
+      const made = subject();
+      for (let i = 0; i < 3; i++) await made.consume(one);
+      return { ...made, before: made.asked() };
+    }
+
+    it('is denied without a question, and leaves no trace of it', async () => {
+      const { consume, asked, before, inner } = await full();
+      for (let i = 0; i < 100; i++) {
+        expect(await consume(fresh(i), one, fresh(-i))).toMatchObject([
+          { allowed: true, source: 'none', used: 0, remaining: 9, resetAfterMs: 0, retryAfterMs: 0 },
+          { allowed: false, source: 'store', used: 2, remaining: 0, resetAfterMs: 60_000 },
+          { allowed: true, source: 'none' },
+        ]);
+      }
+      expect(asked()).toBe(before);
+      expect(inner.size).toBe(1);
+    });
+
+    it('speaks by the check that denies, from the store', async () => {
+      const { consume } = await full();
+      const results = await consume(fresh(1, { limit: 0 }), one);
+      const verdict = toVerdict(results);
+      expect(verdict).toMatchObject({ allowed: false, source: 'store' });
+      expect(verdict.tightest).toBe(results[1]);
+    });
+
+    it('is asked where no remembered counter denies', async () => {
+      const { consume, asked, before } = await full();
+      expect((await consume(fresh(1), { ...one, limit: 3 })).map(({ used }) => used)).toEqual([1, 3]);
+      expect((await consume(fresh(1), { ...one, limit: 3, cost: 0 })).map(({ used }) => used)).toEqual([
+        2, 3,
+      ]);
+      expect(asked()).toBe(before + 2);
+    });
+
+    it('is asked where it counts when denied, and not where it only could', async () => {
+      const { consume, asked, before } = await full();
+      for (let i = 0; i < 3; i++) await consume(one, fresh(1, { countDenied: true }));
+      expect(asked()).toBe(before + 3);
+      expect((await consume(fresh(1)))[0]!.used).toBe(4);
+      await consume(one, fresh(2, { countDenied: true, cost: 0 }));
+      expect(asked()).toBe(before + 4);
+    });
+
+    it('is denied for looks and for what only counts too: neither changes a counter', async () => {
+      const { consume, asked, before, inner } = await full();
+      const results = await consume(fresh(1, { cost: 0 }), fresh(2, { limit: Infinity }), one);
+      expect(results.map(({ allowed }) => allowed)).toEqual([true, true, false]);
+      expect(asked()).toBe(before);
+      expect(inner.size).toBe(1);
+    });
+
+    it('is asked again after a second', async () => {
+      const { consume, asked, before, advance } = await full();
+      advance(1_000);
+      await consume(fresh(1), one);
+      expect(asked()).toBe(before + 1);
+      await consume(fresh(2), one);
+      expect(asked()).toBe(before + 1);
+    });
   });
 
   it('always asks where denied visits count', async () => {
@@ -203,8 +268,9 @@ describe('DenyCache', () => {
   it('keeps a bounded number of counters', async () => {
     const { consume, cache } = subject();
     for (let i = 0; i < 30_000; i++) await consume(check(`k${i}`, { limit: 0 }));
-    const { young, old } = cache as unknown as { young: Map<string, unknown>; old: Map<string, unknown> };
-    expect(young.size + old.size).toBeLessThanOrEqual(20_000);
+    const { known } = cache as unknown as { known: RecentMap<unknown> };
+    expect(known.size).toBeGreaterThan(0);
+    expect(known.size).toBeLessThanOrEqual(20_000);
   });
 
   it('answers as the store alone does, whatever the history', async () => {

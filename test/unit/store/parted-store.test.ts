@@ -8,7 +8,8 @@ import { quiet } from '../../support/subjects.js';
 const five = (key: string): Check => check(key, { limit: 5 });
 
 function make() {
-  const memory = new MemoryStore(100, quiet, () => 1_000_000);
+  let nowMs = 1_000_000;
+  const memory = new MemoryStore(100, quiet, () => nowMs);
   const asked: [method: string, keys: string[], refundable?: boolean | undefined][] = [];
   const keys = (checks: readonly Check[]): string[] => checks.map(({ key }) => key);
   let failing: string | undefined;
@@ -38,8 +39,10 @@ function make() {
     inner,
     ({ key }) => key.slice(0, 1),
     (checks) => asked.push(['about to refund', keys(checks)]),
+    () => nowMs,
   );
-  return { store, asked, memory, fail: (key: string) => (failing = key) };
+  const advance = (ms: number): void => void (nowMs += ms);
+  return { store, asked, memory, advance, fail: (key: string) => (failing = key) };
 }
 
 const names = (results: readonly CheckResult[]): string[] => results.map(({ name }) => name);
@@ -65,23 +68,68 @@ describe('PartedStore', () => {
 
   it('gives back when one part denies', async () => {
     const { store, memory } = make();
-    const results = await store.consume([five('a'), check('b', { limit: 0 })]);
+    memory.consume([check('b', { windowMs: 1 })]);
+    const results = await store.consume([five('a'), check('b', { windowMs: 1 })]);
     expect(results.map(({ allowed, used }) => [allowed, used])).toEqual([
       [true, 0],
-      [false, 0],
+      [false, 1],
     ]);
-    expect(memory.size).toBe(0);
+    expect(memory.size).toBe(1);
   });
 
   it('says what is given back before it is', async () => {
-    const { store, asked } = make();
-    await store.consume([five('a'), check('b', { limit: 0 }), five('c')]);
+    const { store, asked, memory } = make();
+    memory.consume([check('b')]);
+    await store.consume([five('a'), check('b'), five('c')]);
     expect(asked.slice(3)).toEqual([
       ['about to refund', ['a']],
       ['refund', ['a']],
       ['about to refund', ['c']],
       ['refund', ['c']],
     ]);
+  });
+
+  describe('a request that is likely to be denied', () => {
+    const address = check('a', { limit: 3 });
+    const phone = (n: number): Check => check(`p${n}`);
+    const methods = (asked: readonly (readonly unknown[])[]): unknown[] => asked.map(([method]) => method);
+
+    it('is looked at before it is charged, from its second denial on', async () => {
+      const { store, asked, memory } = make();
+      for (let i = 0; i < 4; i++) await store.consume([phone(i), address]);
+      asked.length = 0;
+      for (let i = 0; i < 10; i++) {
+        const results = await store.consume([phone(i), address, five('d')]);
+        expect(results.map(({ allowed }) => allowed)).toEqual([i > 2, false, true]);
+      }
+      expect(new Set(methods(asked))).toEqual(new Set(['peek']));
+      expect(memory.size).toBe(4);
+    });
+
+    it('is looked at where its cost alone is above a limit', async () => {
+      const { store, asked } = make();
+      await store.consume([phone(1), check('a', { limit: 3, cost: 4 })]);
+      expect(methods(asked)).toEqual(['peek', 'peek']);
+    });
+
+    it('is charged at once again when its window has ended, its limit has risen or it was given back', async () => {
+      const { store, asked, memory, advance } = make();
+      const ask = async (one = address): Promise<unknown[]> => {
+        asked.length = 0;
+        await store.consume([five('b'), one]);
+        return methods(asked);
+      };
+      for (let i = 0; i < 3; i++) expect(await ask()).toEqual(['consume', 'consume']);
+      await ask();
+      expect(await ask()).toEqual(['peek', 'peek']);
+      expect(await ask({ ...address, limit: 4 })).toEqual(['consume', 'consume']);
+      advance(60_001);
+      expect(await ask()).toEqual(['consume', 'consume']);
+      for (let i = 0; i < 3; i++) await ask();
+      memory.reset([address]);
+      expect(await ask()).toEqual(['peek', 'peek', 'consume', 'consume']);
+      expect(await ask()).toEqual(['consume', 'consume']);
+    });
   });
 
   it('looks at each part, and answers in order', async () => {

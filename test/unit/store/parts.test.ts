@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import type { Check, CheckResult } from '../../../src/core/check.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
-import { consumeInParts, joined, type PartStore, partsOf } from '../../../src/store/parts.js';
+import {
+  consumeInParts,
+  joined,
+  lookBeforeConsume,
+  type PartStore,
+  partsOf,
+} from '../../../src/store/parts.js';
 import { check } from '../../support/check.js';
 import { quiet } from '../../support/subjects.js';
 import { result } from '../fixtures.js';
@@ -216,6 +222,133 @@ describe('a request in parts', () => {
   });
 });
 
+describe('a request in parts that is looked at first', () => {
+  /** Notes what the store is asked for, by part; parts whose letter is in `errors` fail. */
+  function looking(errors: Readonly<Record<string, Error>> = {}) {
+    const { store } = memory();
+    const asked: string[] = [];
+    let afterLooks = (): void => undefined;
+    const note = (method: string, checks: readonly Check[]): void => {
+      const letter = partOf(checks[0]!);
+      asked.push(`${method} ${letter}`);
+      if (errors[`${method} ${letter}`] !== undefined) throw errors[`${method} ${letter}`]!;
+    };
+    const since: (number | undefined)[] = [];
+    const consume = (...checks: Check[]): Promise<CheckResult[]> =>
+      lookBeforeConsume(
+        partsOf(checks, partOf),
+        {
+          consume: async (its, refundable, sinceMs) => {
+            afterLooks();
+            note('consume', its);
+            since.push(sinceMs);
+            return store.consume(its, refundable);
+          },
+          peek: async (its) => {
+            note('peek', its);
+            return store.peek(its);
+          },
+          refund: async (its, results) => {
+            note('refund', its);
+            return store.refund(its, results);
+          },
+        },
+        123,
+      );
+    const used = (key: string): number => store.peek([check(key)])[0]!.used;
+    return { consume, asked, since, used, store, meanwhile: (run: () => void) => (afterLooks = run) };
+  }
+
+  it('charges nothing where a look denies, and says what the store would have said', async () => {
+    const { consume, asked, store } = looking();
+    store.consume([five('a1', { cost: 4 })]);
+    const results = await consume(five('a1'), five('a1'), shut('b'), five('c', { cost: 6 }));
+    expect(asked).toEqual(['peek a', 'peek b', 'peek c']);
+    expect(results.map((one) => [one.name, one.allowed, one.used])).toEqual([
+      ['a1', true, 4],
+      ['a1', false, 4],
+      ['b', false, 0],
+      ['c', false, 0],
+    ]);
+    expect(store.size).toBe(1);
+  });
+
+  it('charges all at once where all looks pass, in the time that is left', async () => {
+    const { consume, asked, used, since } = looking();
+    expect((await consume(five('a'), five('b'))).map((one) => one.used)).toEqual([1, 1]);
+    expect(asked).toEqual(['peek a', 'peek b', 'consume a', 'consume b']);
+    expect(since).toEqual([123, 123]);
+    expect(['a', 'b'].map(used)).toEqual([1, 1]);
+  });
+
+  it('gives back what was charged where a part denies after it was looked at', async () => {
+    const { consume, used, store, meanwhile } = looking();
+    let isFirst = true;
+    meanwhile(() => {
+      if (isFirst) store.consume([check('b')]);
+      isFirst = false;
+    });
+    const results = await consume(five('a'), check('b'));
+    expect(results.map((one) => [one.allowed, one.used])).toEqual([
+      [true, 0],
+      [false, 1],
+    ]);
+    expect(used('a')).toBe(0);
+  });
+
+  it('charges at once what counts when denied, and no more of it than that', async () => {
+    const { consume, asked, used } = looking();
+    const results = await consume(five('a1', { countDenied: true }), five('a2'), shut('b'));
+    expect(asked).toEqual(['peek b', 'consume a', 'refund a']);
+    expect(results.map((one) => [one.allowed, one.used])).toEqual([
+      [true, 1],
+      [true, 0],
+      [false, 0],
+    ]);
+    expect(['a1', 'a2'].map(used)).toEqual([1, 0]);
+  });
+
+  it('asks the rest nothing more where what counts when denied denies', async () => {
+    const { consume, asked } = looking();
+    const results = await consume(five('a', { countDenied: true, limit: 0 }), five('b'));
+    expect(asked).toEqual(['peek b', 'consume a']);
+    expect(results.map((one) => [one.allowed, one.used])).toEqual([
+      [false, 1],
+      [true, 0],
+    ]);
+  });
+
+  it.each(['peek c', 'consume c'])('fails as %s does, and gives back what was charged', async (failing) => {
+    const error = new Error('c is down');
+    const { consume, used } = looking({ [failing]: error });
+    await expect(consume(five('a1', { countDenied: true }), five('a2'), five('b'), five('c'))).rejects.toBe(
+      error,
+    );
+    await new Promise(setImmediate);
+    expect(['a1', 'a2', 'b', 'c'].map(used)).toEqual([1, 0, 0, 0]);
+  });
+
+  it('fails as the part that is charged first does, whatever becomes of the looks', async () => {
+    const [one, other] = [new Error('a is down'), new Error('b is down')];
+    const { consume } = looking({ 'consume a': one, 'peek b': other });
+    await expect(consume(five('a', { countDenied: true }), five('b'))).rejects.toBe(one);
+  });
+
+  it('leaves looks that have no answer as they are', async () => {
+    const open = { ...result({ name: 'a' }), source: 'open' } as const;
+    const looks = await lookBeforeConsume(
+      partsOf([five('a'), shut('b')], partOf),
+      {
+        consume: () => [],
+        refund: () => [],
+        peek: ([first]) => (first!.key === 'a' ? [open] : memory().store.peek([first!])),
+      },
+      0,
+    );
+    expect(looks[0]).toBe(open);
+  });
+});
+
 describe('any history of requests in parts', () => {
   const windows = [1_000, 60_000];
   const checks: fc.Arbitrary<Check> = fc
@@ -232,13 +365,16 @@ describe('any history of requests in parts', () => {
     waitMs: fc.constantFrom(0, 0, 400, 1_000, 1_001, 60_001),
   });
 
-  it('is answered as the store alone answers it, and leaves the same counters', async () => {
+  it.each([
+    ['charged at once', consumeInParts],
+    ['looked at first', lookBeforeConsume],
+  ])('is answered as the store alone answers it, and leaves the same counters: %s', async (_, decide) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (history) => {
         const [alone, parted] = [memory(), memory()];
         for (const one of history) {
           for (const { advance } of [alone, parted]) advance(one.waitMs);
-          expect(await consumeInParts(partsOf(one.checks, partOf), parted.store)).toEqual(
+          expect(await decide(partsOf(one.checks, partOf), parted.store, 0)).toEqual(
             alone.store.consume(one.checks),
           );
         }

@@ -37,7 +37,7 @@ describe('Batch.encode', () => {
     const { batch } = batchOf([a, day], [b, day], [c]);
     expect(batch.encode()).toEqual({
       keys: ['a', 'b', 'c', 'd'],
-      args: ['1,5,1;4,10,1;|2,5,1;4,10,1;|3,5,1;|', '60000', '5', '1', '3', '86400000', '10', '2', '1'],
+      args: ['1,5,1,4,10,1,0,2,5,1,4,10,1,0,3,5,1,0,', '60000', '5', '1', '3', '86400000', '10', '2', '1'],
     });
   });
 
@@ -47,17 +47,23 @@ describe('Batch.encode', () => {
       [{ ...a, limit: 7, cost: 0 }],
       [{ ...a, limit: Infinity }],
     );
-    expect(batch.encode().args).toEqual(['1,9,4;|1,7,0;|1,-1,1;|', '60000', '7', '5', '1']);
+    expect(batch.encode().args).toEqual(['1,9,4,0,1,7,0,0,1,-1,1,0,', '60000', '7', '5', '1']);
   });
 
   it('sends -1 where there is no limit, and marks countDenied', () => {
     const { batch } = batchOf([{ ...a, limit: Infinity, countDenied: true }]);
-    expect(batch.encode().args).toEqual(['1,-1,1!;|', '60000', '-1', '1', '1']);
+    expect(batch.encode().args).toEqual(['-1,-1,1,0,', '60000', '-1', '1', '1']);
+  });
+
+  it('has no sum sent that is too large to be exact', () => {
+    const half = { ...a, limit: Infinity, cost: 2 ** 52 };
+    expect(batchOf([half, { ...half, cost: 2 ** 52 - 1 }]).batch.encode().args[3]).toBe('9007199254740991');
+    expect(batchOf([half, half]).batch.encode().args[3]).toBe('-1');
   });
 
   it('charges nothing for a look, and lets it deny nothing', () => {
     const { batch } = batchWith([{ checks: [a], charging: false }]);
-    expect(batch.encode().args).toEqual(['1,-1,0;|', '60000', '-1', '0', '1']);
+    expect(batch.encode().args).toEqual(['1,-1,0,0,', '60000', '-1', '0', '1']);
   });
 });
 
@@ -71,7 +77,7 @@ describe('Batch.fits', () => {
 
   it.each([
     ['counters', many(64, false), false],
-    ['checks', many(512, true), false],
+    ['checks', many(256, true), false],
     ['cost', [check('k', { cost: Number.MAX_SAFE_INTEGER })], false],
     ['none of these', many(47, false), true],
   ])('has a bound in %s', (_, first, fits) => {
@@ -199,8 +205,8 @@ describe('a call that asks for the ends of windows', () => {
       { checks: [b], wants: true },
       { checks: [c], wants: true },
     );
-    expect(batch.encode().args[0]).toBe('@1,5,1;|2,5,1;|3,5,1;|');
-    expect(asking({ checks: [a], wants: false }).batch.encode().args[0]).toBe('1,5,1;|');
+    expect(batch.encode().args[0]).toBe('@1,5,1,0,2,5,1,0,3,5,1,0,');
+    expect(asking({ checks: [a], wants: false }).batch.encode().args[0]).toBe('1,5,1,0,');
   });
 
   it('tells those who want it, each of its own checks', () => {

@@ -1,0 +1,42 @@
+/**
+ * A map of what was seen lately, bounded in size and age. It has two generations instead of a timer or a queue, and
+ * drops the older one as a whole: an entry is kept for `maxAgeMs` to twice as long, and less where many come in.
+ */
+export class RecentMap<V> {
+  private young = new Map<string, V>();
+  private old = new Map<string, V>();
+  private bornAtMs = -Infinity;
+
+  constructor(
+    private readonly maxAgeMs: number,
+    /** Most entries of a generation. */
+    private readonly maxEntries = 10_000,
+  ) {}
+
+  get size(): number {
+    return this.young.size + this.old.size;
+  }
+
+  get(key: string): V | undefined {
+    return this.young.get(key) ?? this.old.get(key);
+  }
+
+  set(key: string, value: V, nowMs: number): void {
+    if (nowMs - this.bornAtMs > this.maxAgeMs || this.young.size >= this.maxEntries) {
+      this.old = this.young;
+      this.young = new Map();
+      this.bornAtMs = nowMs;
+    }
+    this.young.set(key, value);
+  }
+
+  delete(key: string): void {
+    this.young.delete(key);
+    this.old.delete(key);
+  }
+
+  clear(): void {
+    this.young.clear();
+    this.old.clear();
+  }
+}
