@@ -1,5 +1,6 @@
 import type { DiscoveryService } from '@nestjs/core';
 import 'reflect-metadata';
+import { stableNameOf } from './rules/class-identity.js';
 import { methodAt, methodNames } from './rules/handler-places.js';
 import type { ClassRef } from './rules/metadata.js';
 
@@ -9,13 +10,15 @@ type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
  * What Nest looks for in a class: routes and message patterns in controllers, gateways and resolvers in providers. Of what
  * a factory or a value provides Nest knows no class, and looks for resolvers alone.
  */
-export type ClassRole = 'controller' | 'provider' | 'made';
+type ClassRole = 'controller' | 'provider' | 'made';
 
 /** A class of the application. */
 export interface AppClass {
   readonly classRef: ClassRef;
   /** The modules that have it, in an order that is the same in every process. */
   readonly moduleName: string;
+  /** The tokens that it is provided under, those that are texts. */
+  readonly tokens: readonly string[];
   /** Its one instance; `undefined` where there is another for each request. */
   readonly instance: unknown;
   readonly roles: ReadonlySet<ClassRole>;
@@ -48,8 +51,9 @@ function classesOf(
     const classRef = classOf(wrapper);
     if (classRef === undefined) return [];
     const instance: unknown = wrapper.isDependencyTreeStatic() ? wrapper.instance : undefined;
-    const moduleName = wrapper.host?.metatype.name ?? '';
-    return [{ classRef, moduleName, instance, roles: new Set([role]) }];
+    const moduleName = wrapper.host === undefined ? '' : stableNameOf(wrapper.host.metatype as ClassRef);
+    const tokens = typeof wrapper.token === 'string' ? [wrapper.token] : [];
+    return [{ classRef, moduleName, tokens, instance, roles: new Set([role]) }];
   });
 }
 
@@ -60,6 +64,7 @@ function distinct(classes: readonly AppClass[]): AppClass[] {
   return [...found].map(([classRef, same]) => ({
     classRef,
     moduleName: [...new Set(same.map(({ moduleName }) => moduleName))].sort().join(),
+    tokens: [...new Set(same.flatMap(({ tokens }) => tokens))],
     instance: same[0]?.instance,
     roles: new Set(same.flatMap(({ roles }) => [...roles])),
   }));

@@ -6,7 +6,7 @@ import { type HandlerKind, HandlerKinds } from './freq-limit.handler-kinds.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import { FREQ_LIMIT_RESOLVED_OPTIONS } from './freq-limit.tokens.js';
 import { unheldRules } from './freq-limit.unheld-rules.js';
-import { ClassIdentities } from './rules/class-identity.js';
+import { ClassIdentities, type ClassIdentity, isMadeAtRunTime } from './rules/class-identity.js';
 import { looksLikeMilliseconds, windowName } from './rules/duration.js';
 import {
   hasOtherMetadata,
@@ -35,7 +35,7 @@ type Handler = { readonly name: string } & object;
 /** A class of the application, and the plans of its handlers as they become known. */
 interface ClassPlans {
   readonly classRef: ClassRef;
-  readonly identity: string;
+  readonly identity: ClassIdentity;
   /** As Nest holds it; `undefined` where the class came later. */
   appClass: AppClass | undefined;
   readonly byName: Map<string, Plan | undefined>;
@@ -53,6 +53,7 @@ export interface HandlerPlan {
 }
 
 const NO_PLAN = Symbol('no plan');
+const NO_PLACE = { moduleName: '', tokens: [] };
 const NOBODY: Owner = { className: '', classIdentity: '', handler: undefined };
 
 /** Knows the plan of every handler. All are made, and all declarations checked, when the application starts. */
@@ -114,6 +115,7 @@ export class FreqLimitPlans {
     }
     if (problems.size > 0) throw new FreqLimitError('FREQ_LIMIT_INVALID_RULE', [...problems].join('\n'));
     this.warnOfUnheld(all);
+    this.warnOfAmbiguous(all);
     this.warnOfBareMilliseconds();
   }
 
@@ -176,7 +178,7 @@ export class FreqLimitPlans {
   }
 
   private planClass({ classRef, identity }: ClassPlans): Plan | undefined {
-    const owner = { className: classRef.name, classIdentity: identity, handler: undefined };
+    const owner = { className: identity.label, classIdentity: identity.text, handler: undefined };
     return this.plan([this.appLevel, ...classLevels(classRef)], owner);
   }
 
@@ -189,7 +191,7 @@ export class FreqLimitPlans {
     const [name = handler] = names;
     const own = handlerLevels(classRef, name, this.isHandlerClass);
     const levels = [this.appLevel, ...classLevels(classRef), ...own];
-    const owner = { className: classRef.name, classIdentity: identity, handler: name };
+    const owner = { className: identity.label, classIdentity: identity.text, handler: name };
     const plan = this.plan(levels, owner, traitsOf(classRef, name, this.isHandlerClass));
     for (const one of [handler, ...names]) byName.set(one, plan);
     const method = methodOf(classRef.prototype, handler);
@@ -294,7 +296,7 @@ export class FreqLimitPlans {
       known.appClass = appClass ?? known.appClass;
       return known;
     }
-    const identity = this.identities.identify(classRef, appClass?.moduleName ?? '');
+    const identity = this.identities.identify(classRef, appClass ?? NO_PLACE);
     const plans: ClassPlans = { classRef, identity, appClass, byName: new Map(), byFunction: new WeakMap() };
     this.classes.set(classRef, plans);
     return plans;
@@ -329,6 +331,30 @@ export class FreqLimitPlans {
     for (const line of lines) this.logger.warn(line);
   }
 
+  /** Counters by class and handler must be the same in every process. */
+  private warnOfAmbiguous(all: readonly ClassPlans[]): void {
+    const byFacts = new Map<string, ClassPlans[]>();
+    for (const plans of all) {
+      const { facts } = plans.identity;
+      byFacts.set(facts, [...(byFacts.get(facts) ?? []), plans]);
+    }
+    for (const [first, ...others] of byFacts.values()) {
+      if (first === undefined || others.length === 0) continue;
+      if ([first, ...others].some((plans) => this.countsByClass(plans))) this.logger.warn(ambiguous(first));
+    }
+  }
+
+  /** Whether the class itself has limits, or the module's rules count it apart from others. */
+  private countsByClass(plans: ClassPlans): boolean {
+    if (this.hasRules(plans.classRef)) return true;
+    const names = methodNames(plans.classRef.prototype);
+    return names.some(
+      (name) =>
+        this.kindOf(plans, name) !== undefined &&
+        this.planIfRight(plans, name)?.rules.some(({ scope }) => scope !== 'app') === true,
+    );
+  }
+
   private declaredLevels(classRef: ClassRef): Level[] {
     const handlers = decoratedHandlers(classRef, this.isHandlerClass);
     return [
@@ -358,6 +384,16 @@ export class FreqLimitPlans {
       });
     for (const line of new Set(lines)) this.logger.warn(line);
   }
+}
+
+function ambiguous({ classRef, identity }: ClassPlans): string {
+  const same = `${identity.label}, in the same module and with the same routes`;
+  const why =
+    'which of them counts on which counters depends on their order, and another process may have another order.';
+  return isMadeAtRunTime(classRef.name)
+    ? `Several classes with limits are made at run time of ${same}: ${why} Give each a name, after mixin(): ` +
+        "Object.defineProperty(classRef, 'name', { value: 'CatsController' })."
+    : `Several classes with limits are called ${same}: ${why} Rename all but one.`;
 }
 
 function methodOf(owner: unknown, name: string): Handler | undefined {

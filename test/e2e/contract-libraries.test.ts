@@ -2,6 +2,7 @@ import { type CanActivate, Controller, Injectable, Logger, UseGuards } from '@ne
 import { jest } from '@jest/globals';
 import { oc } from '@orpc/contract';
 import { implement, Implement, ORPCModule } from '@orpc/nest';
+import { ORPCError } from '@orpc/server';
 import { z } from 'zod';
 import { FreqLimit, FreqLimitVerdict, SkipFreqLimit, type Verdict } from '../../src/index.js';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
@@ -108,14 +109,14 @@ describe.each(PLATFORMS)('rules on a router of @orpc/nest, on %s', (platform) =>
         return {
           ...implementation(),
           create: implement(contract.create).handler(() => {
-            throw new Error('nothing is created');
+            throw new ORPCError('CONFLICT');
           }),
         };
       }
     }
     const { url } = await startApp(platform, { imports: [orpc], controllers: [Planets] });
     expect(await statuses(4, ask(url, 'list'))).toEqual([200, 200, 200, 200]);
-    expect(await statuses(4, ask(url, 'create'))).toEqual([500, 500, 429, 429]);
+    expect(await statuses(4, ask(url, 'create'))).toEqual([409, 409, 429, 429]);
   });
 
   it('are shown to the handler', async () => {

@@ -285,8 +285,8 @@ describe.each(DRIVERS)('outcomes of fields of results of %s', (driver) => {
     expect(data).toEqual({ rows: [{ value: 1 }, { value: 1 }, { value: null }] });
     expect(errors).toEqual([DENIED]);
     const line =
-      /^Rules with countWhen count every call of Rows\.value, because GraphQL calls no interceptors for fields/;
-    const said = warn.mock.calls.filter(([text]) => line.test(String(text)));
+      'Rules with countWhen count every call of Rows.value, because GraphQL calls no interceptors for fields';
+    const said = warn.mock.calls.filter(([text]) => String(text).startsWith(line));
     expect(said).toHaveLength(warnings);
     expect((await ask(url, '{ rows { value } }')).errors).toEqual([DENIED, DENIED, DENIED]);
     expect(await counted()).toEqual([2]);
