@@ -29,7 +29,7 @@ export class AnswerHeaders {
     const response = adapter.response?.(context);
     if (response === undefined || this.options.headers === 'none') return;
     const asked = { verdict, checks };
-    const shown = context.getType() === 'http' ? asked : this.tightest(asked, context, response);
+    const shown = context.getType() === 'http' ? asked : this.tightest(asked, response);
     if (shown === undefined) return;
     this.set(headersFor(shown.verdict, this.options.headers, this.shownOf(shown)), response);
   }
@@ -51,12 +51,12 @@ export class AnswerHeaders {
    * The resolvers of one GraphQL operation answer together: the tightest of their verdicts is shown.
    * @returns `undefined` where it is shown already
    */
-  private tightest(asked: Asked, context: ExecutionContext, response: unknown): Asked | undefined {
+  private tightest(asked: Asked, response: unknown): Asked | undefined {
     if (!isResponse(response)) return undefined;
     const answer: SharedAnswer = shared.get(response) ?? { byVisit: new Map(), shown: undefined };
     shared.set(response, answer);
-    const before = answer.byVisit.get(context);
-    answer.byVisit.set(context, asked);
+    const before = answer.byVisit.get(asked.checks);
+    answer.byVisit.set(asked.checks, asked);
     const shown =
       before !== undefined && before === answer.shown
         ? // it was the tightest, and something was given back since
@@ -74,9 +74,9 @@ interface Asked {
   readonly checks: readonly PlannedCheck[];
 }
 
-/** The visits of one response, each with what is last known of it. */
+/** The visits of one response, each by its checks, with what is last known of it. */
 interface SharedAnswer {
-  readonly byVisit: Map<ExecutionContext, Asked>;
+  readonly byVisit: Map<readonly PlannedCheck[], Asked>;
   shown: Asked | undefined;
 }
 

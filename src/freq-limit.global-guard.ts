@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, UseGuards } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
+import { ModulesContainer } from '@nestjs/core';
 import { FreqLimitGuard } from './freq-limit.guard.js';
 import { FREQ_LIMIT_GUARD } from './freq-limit.tokens.js';
 
@@ -15,10 +15,22 @@ export class GlobalFreqLimitGuard implements CanActivate {
   static readonly [FREQ_LIMIT_GUARD] = true;
   private guard: CanActivate | undefined;
 
-  constructor(@Inject(ModuleRef) private readonly moduleRef: ModuleRef) {}
+  constructor(@Inject(ModulesContainer) private readonly modules: ModulesContainer) {}
 
   canActivate(context: ExecutionContext): ReturnType<CanActivate['canActivate']> {
-    this.guard ??= this.moduleRef.get<CanActivate>(FreqLimitGuard, { strict: true });
-    return this.guard.canActivate(context);
+    this.guard ??= this.find();
+    // without it a request must not pass
+    return this.guard?.canActivate(context) ?? false;
+  }
+
+  /** The guard of the `@UseGuards` above, or what a test has put in its place or in that of the guard to inject. */
+  private find(): CanActivate | undefined {
+    const home = [...this.modules.values()].find(
+      ({ providers }) => providers.get(GlobalFreqLimitGuard)?.instance === this,
+    );
+    const found = [home?.injectables, home?.providers].map(
+      (all) => all?.get(FreqLimitGuard)?.instance as CanActivate | undefined,
+    );
+    return found.find((one) => one !== undefined && one.constructor !== FreqLimitGuard) ?? found[0];
   }
 }

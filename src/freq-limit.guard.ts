@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import type { Adapters } from './contexts/adapters.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import { isFieldOfResult } from './contexts/graphql-context.js';
@@ -10,6 +10,7 @@ import { isPromise, type MaybePromise, then } from './core/maybe-promise.js';
 import { toVerdict, type Verdict } from './core/verdict.js';
 import { LoggedAddressAdvice } from './freq-limit.address-advice.js';
 import { AnswerHeaders } from './freq-limit.answer-headers.js';
+import { isOfNest, isOneCall } from './freq-limit.one-call.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
 import { Refusals } from './freq-limit.refusals.js';
@@ -30,12 +31,15 @@ import { evaluate, type MissingKey, type PlannedCheck, resolve } from './rules/r
 import { withShadows } from './rules/shadow.js';
 import type { Store } from './store/store.js';
 
-// The guard may be reached several times for one invocation of a handler: globally, on the class, on the method, by a
-// subclass. Nest makes one context for all of them, which keeps the outcome, a denial too.
+// The guard may be reached several times for one call of a handler: globally, on the class, on the method, by a subclass,
+// by a guard of the application. Nest makes one context for all of them, which keeps the outcome, a denial too.
 const DECIDED = Symbol.for('nestjs-freq-limit:decided');
+const ASKED = Symbol.for('nestjs-freq-limit:asked');
 
 interface Decided {
   [DECIDED]?: boolean | Promise<boolean> | undefined;
+  /** The guard that has decided, and those that were asked after it. */
+  [ASKED]?: CanActivate | CanActivate[] | undefined;
 }
 
 /** One visit on its way through the guard. */
@@ -75,15 +79,30 @@ export class FreqLimitGuard implements CanActivate {
     @Inject(FREQ_LIMIT_ADAPTERS) private readonly adapters: Adapters,
     @Inject(FREQ_LIMIT_REPORTER) private readonly reporter: Reporter,
     @Inject(HttpAdapterHost) http: HttpAdapterHost,
+    @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
   ) {
     this.headers = new AnswerHeaders(http, options);
     this.refusals = new Refusals(options, this.headers);
     this.settlement = new Settlement(store);
   }
 
+  /**
+   * Decides on one call of a handler. Asked again with the same context it answers the same, as far as guards before that
+   * handler can have asked; a context of your own making is a call each time.
+   */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const decided = context as Decided;
-    return (decided[DECIDED] ??= this.decide(context));
+    if (!isOfNest(context)) return this.decide(context);
+    const call = context as Decided;
+    if (call[DECIDED] !== undefined && this.isSameCall(call, context)) return call[DECIDED];
+    call[ASKED] = this;
+    return (call[DECIDED] = this.decide(context));
+  }
+
+  private isSameCall(call: Decided, context: ExecutionContext): boolean {
+    const asked = [call[ASKED] ?? []].flat().concat(this);
+    if (!isOneCall(asked, context, this.config)) return false;
+    call[ASKED] = asked;
+    return true;
   }
 
   private decide(context: ExecutionContext): boolean | Promise<boolean> {

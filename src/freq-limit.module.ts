@@ -13,6 +13,7 @@ import { FreqLimitError, show } from './core/errors.js';
 import { BOOLEAN, Properties } from './core/forms.js';
 import { FreqLimitAdvice } from './freq-limit.advice.js';
 import { gatewayServers } from './freq-limit.gateways.js';
+import { FreqLimitGuard } from './freq-limit.guard.js';
 import { prepareHandlers } from './freq-limit.handlers.js';
 import { FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
 import { adviseOfMessages } from './freq-limit.message-advice.js';
@@ -70,6 +71,7 @@ const ASYNC_PROPERTIES = [
       inject: [FREQ_LIMIT_RESOLVED_OPTIONS],
     },
     FreqLimitAdvice,
+    FreqLimitGuard,
     FreqLimitService,
     FreqLimitHealthIndicator,
   ],
@@ -79,6 +81,7 @@ const ASYNC_PROPERTIES = [
     FREQ_LIMIT_PLANS,
     FREQ_LIMIT_ADAPTERS,
     FREQ_LIMIT_REPORTER,
+    FreqLimitGuard,
     FreqLimitService,
     FreqLimitHealthIndicator,
   ],

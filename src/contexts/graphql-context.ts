@@ -68,7 +68,7 @@ class Refused extends IntrinsicException {}
 export function isFieldOfResult(context: ExecutionContext): boolean {
   if (isCalledWithValue(context)) return true;
   const { parentType, schema } = infoOf(context);
-  if (parentType === undefined || schema === undefined) return false;
+  if (parentType === undefined || typeof schema?.getQueryType !== 'function') return false;
   return ![schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].includes(
     parentType,
   );

@@ -22,6 +22,7 @@ export interface End {
 interface Kept extends Invocation {
   readonly classRef: unknown;
   readonly handler: unknown;
+  readonly args: unknown;
   /** Gone when somebody has it. */
   settle: Settle | undefined;
   /** Whether somebody waits for this invocation's end. */
@@ -52,6 +53,7 @@ export function keep(context: ExecutionContext, invocation: Invocation): void {
     ...invocation,
     classRef: context.getClass(),
     handler: context.getHandler(),
+    args: context.getArgs(),
     isClaimed: false,
   };
   const others = kept.get(owner);
@@ -104,6 +106,14 @@ function lastOf(context: ExecutionContext): Kept | undefined {
   return kept.get(invocationOf(context))?.findLast((one) => isOf(one, context));
 }
 
-function isOf({ classRef, handler }: Kept, context: ExecutionContext): boolean {
-  return classRef === context.getClass() && handler === context.getHandler();
+/** What an invocation has to itself may be in others too, where a library or the application calls handlers with it. */
+function isOf({ classRef, handler, args }: Kept, context: ExecutionContext): boolean {
+  if (classRef !== context.getClass() || handler !== context.getHandler()) return false;
+  return isSame(args, context.getArgs());
+}
+
+/** Guards, interceptors and parameters get lists of their own, of the same arguments. */
+function isSame(args: unknown, others: unknown): boolean {
+  if (args === others || !Array.isArray(args) || !Array.isArray(others)) return args === others;
+  return args.length === others.length && args.every((one, i) => one === others[i]);
 }
