@@ -7,6 +7,7 @@ import { type HashTag, Placement } from './redis/placement.js';
 import { isClustered, type RedisOption } from './redis/redis-client.js';
 import { RedisStore } from './redis/redis-store.js';
 import type { Store, StoreLog } from './store.js';
+import { warnOfWorkers } from './workers.js';
 
 export interface StoreOptions {
   readonly redis: RedisOption | undefined;
@@ -23,7 +24,10 @@ export interface StoreOptions {
 /** The store that the options ask for: Redis where they name one, else this process's memory. */
 export async function createStore(options: StoreOptions, log: StoreLog): Promise<Store> {
   const { redis, namespace, timeoutMs, coalesce, maxCounters, fallbackShare } = options;
-  if (redis === undefined) return new MemoryStore(maxCounters, log);
+  if (redis === undefined) {
+    warnOfWorkers(log);
+    return new MemoryStore(maxCounters, log);
+  }
   const placement = isClustered(redis) ? placementOf(options) : undefined;
   const inRedis = await RedisStore.create({ redis, namespace, timeoutMs, coalesce, placement }, log);
   const fallback = new MemoryStore(maxCounters, log, undefined, 'fallback');

@@ -35,6 +35,11 @@ describe('a CommonJS application on Nest 12 and Express, without ioredis', () =>
     expect(expectReport(await consumer.node(['build/without-peers.js']))).toEqual([true, true]);
   });
 
+  it('warns once in each of several workers', async () => {
+    const warning = expect.stringContaining('one of several workers');
+    expect(expectReport(await consumer.node(['build/workers.js']))).toEqual([[warning], [warning]]);
+  });
+
   it('is told what to install when it wants to count in Redis', async () => {
     const told = expectReport(await consumer.node(['build/needs-ioredis.js']));
     expect(told).toMatch(/^FREQ_LIMIT_INVALID_OPTIONS: .*ioredis/);

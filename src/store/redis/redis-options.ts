@@ -91,7 +91,7 @@ export interface RedisConnectionOptions extends SharedOptions {
   readonly updateSentinels?: boolean | undefined;
   readonly failoverDetector?: boolean | undefined;
   readonly preferredSlaves?:
-    | ((replicas: { port: string; ip: string; flags?: string | undefined }[]) => {
+    | ((replicas: { port: string; ip: string; flags?: string }[]) => {
         port: string;
         ip: string;
         flags?: string | undefined;

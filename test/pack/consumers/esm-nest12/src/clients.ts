@@ -1,9 +1,19 @@
 import 'reflect-metadata';
 import { Controller, type DynamicModule, Get, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Cluster, Redis } from 'ioredis';
-import { Cluster as Cluster511, Redis as Redis511 } from 'ioredis511';
-import { Cluster as Cluster54, Redis as Redis54 } from 'ioredis54';
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import {
+  Cluster as Cluster511,
+  type ClusterOptions as ClusterOptions511,
+  Redis as Redis511,
+  type RedisOptions as RedisOptions511,
+} from 'ioredis511';
+import {
+  Cluster as Cluster54,
+  type ClusterOptions as ClusterOptions54,
+  Redis as Redis54,
+  type RedisOptions as RedisOptions54,
+} from 'ioredis54';
 import { FreqLimit, FreqLimitModule, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { adapter } from './adapter.js';
 import { report } from './visits.js';
@@ -40,6 +50,13 @@ export const clusters: ((nodes: string[]) => FreqLimitOptions)[] = [
   (nodes) => ({ redis: new Cluster511(nodes) }),
   (nodes) => ({ redis: new Cluster54(nodes) }),
 ];
+
+export function fromOptions(
+  ofServer: RedisOptions | RedisOptions511 | RedisOptions54,
+  ofCluster: ClusterOptions | ClusterOptions511 | ClusterOptions54,
+): FreqLimitOptions[] {
+  return [{ redis: ofServer }, { redis: { cluster: [{ host: 'a' }], options: ofCluster } }];
+}
 
 report(async () => {
   const answers: Record<string, unknown> = {};

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Cluster, Redis } from 'ioredis';
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { Cluster as Cluster54, Redis as Redis54 } from 'ioredis54';
 import { FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { report } from './visits.js';
@@ -13,6 +13,10 @@ const PEOPLE = 30;
 
 @Module({})
 class AppModule {}
+
+export function fromOptions(ofServer: RedisOptions, ofCluster: ClusterOptions): FreqLimitOptions[] {
+  return [{ redis: ofServer }, { redis: { cluster: nodes, options: ofCluster } }];
+}
 
 type Client = Redis | Cluster | Redis54 | Cluster54;
 const kinds: Record<string, (enableAutoPipelining: boolean) => FreqLimitOptions['redis']> = {

@@ -1,0 +1,31 @@
+import 'reflect-metadata';
+import type { LoggerService } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import cluster from 'node:cluster';
+import { adapter } from './adapter.js';
+import { AppModule } from './app.js';
+import { report } from './visits.js';
+
+/** Starts the application in a worker, and sends what it says to the primary. */
+async function work(): Promise<void> {
+  const lines: unknown[] = [];
+  const logger: LoggerService = {
+    log: () => undefined,
+    warn: (line: unknown) => lines.push(line),
+    error: (line: unknown) => lines.push(line),
+  };
+  const app = await NestFactory.create(AppModule, adapter(), { logger });
+  await app.init();
+  await app.close();
+  process.send?.(lines, () => process.disconnect());
+}
+
+if (cluster.isWorker) void work();
+else
+  report(() =>
+    Promise.all(
+      [cluster.fork(), cluster.fork()].map(
+        (worker) => new Promise((resolve) => worker.once('message', resolve)),
+      ),
+    ),
+  );
