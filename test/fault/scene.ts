@@ -20,6 +20,8 @@ export interface Scene {
 
 /** One server, which is reached through a wire and a proxy, or directly. */
 export class LoneServer implements Scene {
+  private script: Promise<unknown> | undefined;
+
   private constructor(
     private server: Server,
     private readonly args: readonly string[],
@@ -65,6 +67,16 @@ export class LoneServer implements Scene {
   /** Asks the server itself. */
   command(name: string, ...args: (string | number)[]): Promise<unknown> {
     return commandTo(this.port, name, ...args);
+  }
+
+  /** Starts a script, which keeps the server from everything else. */
+  run(script: string): void {
+    this.script = this.command('EVAL', script, 0);
+  }
+
+  /** Waits until the script has come to its end. */
+  async hasRun(): Promise<void> {
+    await this.script;
   }
 
   async stop(): Promise<void> {
