@@ -19,7 +19,7 @@ import { FreqLimit, type FreqLimitHook, FreqLimitService, isFreqLimitExceeded } 
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';
-import { redisUrl } from '../support/redis.js';
+import { limitsIn } from '../support/kinds.js';
 
 // What callers and listeners have tried to get past a limit.
 
@@ -120,7 +120,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
         return 'ok';
       }
     }
-    const limits = { redis: redisUrl(), namespace: suite.namespace, exceptionFactory: () => one };
+    const limits = { ...limitsIn('redis', suite), exceptionFactory: () => one };
     const { app, url } = await startApp(platform, { controllers: [Each], limits });
     const adapter = (): HttpAdapterHost => app.get(HttpAdapterHost);
     const callers = [1, 2, 3, 4, 5, 6, 7, 8];
