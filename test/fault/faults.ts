@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../support/server.js';
 import type { RedisOption } from '../../src/store/redis/redis-client.js';
+import type { Load } from './load.js';
 import { LoneServer, type Scene, WatchedPair } from './scene.js';
 
 /** Something that goes wrong with a store, and what may come of it. */
@@ -12,8 +13,11 @@ export interface Fault<S extends Scene = Scene> {
   readonly reach?: (scene: S) => RedisOption;
   /** It is there before the store is made. */
   readonly comesFirst?: boolean;
-  readonly make: (scene: S) => unknown;
+  /** Without a load where it comes first. */
+  readonly make: (scene: S, load?: Load) => unknown;
   readonly lastsMs: number;
+  /** How many callers each policy has, where not as many as usual. */
+  readonly callersEach?: number;
   readonly end: (scene: S) => unknown;
   readonly expected: Expected;
 }

@@ -8,6 +8,7 @@ import { until } from '../support/cluster.js';
 import { type Proxy, startProxy } from '../support/proxy.js';
 import { startSentinels, type TestSentinels } from '../support/sentinel.js';
 import { type Server, startServer } from '../support/server.js';
+import type { Troubled } from './troubles.js';
 import { startWire, type Wire } from './wire.js';
 
 /** Servers of a test's own, and how a store reaches them. */
@@ -16,6 +17,26 @@ export interface Scene {
   /** The server that has the counters in the end. */
   readonly port: number;
   stop(): Promise<void>;
+}
+
+/** A server and a way to it, both of which can be in trouble. */
+export interface TroubledServer extends Troubled {
+  /** Ends the way; the server is another's affair. */
+  stop(): Promise<void>;
+}
+
+export async function troubledWayTo(server: Server): Promise<TroubledServer> {
+  const proxy = await startProxy(server.port);
+  const wire = await startWire(proxy.port);
+  return {
+    proxy,
+    wire,
+    signal: (name) => void server.process.kill(name),
+    command: (name, ...args) => commandTo(server.port, name, ...args),
+    stop: async () => {
+      await Promise.all([wire.stop(), proxy.stop()]);
+    },
+  };
 }
 
 /** One server, which is reached through a wire and a proxy, or directly. */
