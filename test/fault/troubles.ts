@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../support/cluster.js';
 import type { Proxy } from '../support/proxy.js';
+import { block } from './block.js';
 import type { Chance } from './chance.js';
 import type { Wire } from './wire.js';
 
@@ -45,6 +46,9 @@ const TROUBLES: Readonly<Record<string, (scene: Troubled, chance: Chance) => Pro
     wire.hold();
     await sleep(30 + chance() * 900);
     wire.release();
+  },
+  standStill: async (_, chance) => {
+    block(30 + chance() * 900);
   },
 };
 
