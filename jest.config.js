@@ -28,6 +28,8 @@ export default {
   setupFiles: ['<rootDir>/test/support/without-redis-url.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  // one for each core, where Jest would leave one of two idle
+  maxWorkers: '100%',
   testTimeout: 20_000,
   collectCoverageFrom: ['src/**/*.ts', '!src/**/*.generated.ts', '!src/**/index.ts'],
   coverageProvider: 'v8',

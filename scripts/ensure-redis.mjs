@@ -2,7 +2,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 
 const has = (command, ...args) => spawnSync(command, args, { stdio: 'ignore' }).status === 0;
-const hasServer = has('redis-server', '--version') || has('valkey-server', '--version');
+const wish = process.env.REDIS_SERVER ?? '';
+if (wish !== '' && !has(wish, '--version')) {
+  console.error(
+    `REDIS_SERVER is ${wish}, which does not run. Give the path of a redis-server or valkey-server.`,
+  );
+  process.exit(1);
+}
+const hasServer = wish !== '' || has('redis-server', '--version') || has('valkey-server', '--version');
 const hasDocker = process.env.TEST_REDIS !== 'binary' && has('docker', 'info');
 if (process.env.REDIS_URL || hasServer || hasDocker) process.exit(0);
 

@@ -27,6 +27,7 @@ import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { clientOf, keysOf, redisUrl } from '../support/redis.js';
+import { limitsIn } from '../support/kinds.js';
 
 // What callers and listeners have tried to get past a limit.
 
@@ -269,7 +270,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
         return 'ok';
       }
     }
-    const limits = { redis: redisUrl(), namespace: suite.namespace, exceptionFactory: () => one };
+    const limits = { ...limitsIn('redis', suite), exceptionFactory: () => one };
     const { app, url } = await startApp(platform, { controllers: [Each], limits });
     const adapter = (): HttpAdapterHost => app.get(HttpAdapterHost);
     const callers = [1, 2, 3, 4, 5, 6, 7, 8];

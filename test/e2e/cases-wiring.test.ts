@@ -218,7 +218,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const controllers = [{ id: 1 }, Symbol('x'), undefined].map(byKey);
     const { url } = await startApp(platform, {
       controllers,
-      limits: { redis: redisUrl(), namespace: suite.namespace },
+      limits: { redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 },
     });
     for (const path of ['atobject', 'atsymbol', 'atundefined'])
       expect(await statuses(2, () => fetch(`${url}/${path}`))).toEqual([200, 429]);

@@ -49,7 +49,7 @@ afterEach(async () => {
 
 function start(options: FreqLimitOptions, platform = PLATFORMS[0]!) {
   return serve(platform, {
-    imports: [FreqLimitModule.forRoot({ namespace, ...options })],
+    imports: [FreqLimitModule.forRoot({ namespace, timeoutMs: 5_000, ...options })],
     controllers: [Busy],
   });
 }

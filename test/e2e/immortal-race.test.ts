@@ -37,7 +37,9 @@ describe('a counter kept by two commands', () => {
 
     // the same counter, handed to us under the key we count by
     const module = await Test.createTestingModule({
-      imports: [FreqLimitModule.forRoot({ redis: redisUrl(), namespace, denyCache: false })],
+      imports: [
+        FreqLimitModule.forRoot({ redis: redisUrl(), namespace, timeoutMs: 5_000, denyCache: false }),
+      ],
     }).compile();
     await module.init();
     const service = module.get(FreqLimitService);

@@ -83,7 +83,7 @@ describe.each(PLATFORMS)('the module on %s', (platform) => {
     const [one, two] = [uniqueNamespace(), uniqueNamespace()];
     const start = (namespace: string) =>
       serve(platform, {
-        imports: [FreqLimitModule.forRoot({ redis: redisUrl(), namespace })],
+        imports: [FreqLimitModule.forRoot({ redis: redisUrl(), namespace, timeoutMs: 5_000 })],
         controllers: [Limited],
       });
     const [a, same, other] = [await start(one), await start(one), await start(two)];
@@ -196,7 +196,9 @@ describe('the module', () => {
     expect(client.status).toBe('end');
 
     const handed = plainClient();
-    const module = await compile(FreqLimitModule.forRoot({ redis: handed, namespace: uniqueNamespace() }));
+    const module = await compile(
+      FreqLimitModule.forRoot({ redis: handed, namespace: uniqueNamespace(), timeoutMs: 5_000 }),
+    );
     await module.init();
     await module.get(FreqLimitService).consume({ key: 'x', window: '1m', limit: 1 });
     await module.close();
@@ -215,7 +217,7 @@ describe('the module', () => {
       });
       await client.ping();
       const before = Object.keys(client).sort();
-      const module = await compile(FreqLimitModule.forRoot({ redis: client }));
+      const module = await compile(FreqLimitModule.forRoot({ redis: client, timeoutMs: 5_000 }));
       await module.init();
       const limits = module.get(FreqLimitService);
       const check = { key: 'x', window: '1m', limit: 2 } as const;

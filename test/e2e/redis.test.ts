@@ -28,7 +28,10 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
   let client: Redis;
   let namespace: string;
   const start = (extra: object = {}) =>
-    startApp(platform, { controllers: [SmsController], limits: { redis: redisUrl(), namespace, ...extra } });
+    startApp(platform, {
+      controllers: [SmsController],
+      limits: { redis: redisUrl(), namespace, timeoutMs: 5_000, ...extra },
+    });
 
   beforeAll(() => {
     client = plainClient();

@@ -16,7 +16,7 @@ afterEach(closeApps);
 
 describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
   const namespace = uniqueNamespace();
-  const limits = kind === 'redis' ? { redis: redisUrl(), namespace } : { namespace };
+  const limits = kind === 'redis' ? { redis: redisUrl(), namespace, timeoutMs: 5_000 } : { namespace };
   let module: TestingModule;
   let service: FreqLimitService;
 
@@ -215,7 +215,7 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
     }
   }
   const start = async (namespace = uniqueNamespace()) => {
-    const store = kind === 'redis' ? { redis: redisUrl(), namespace } : {};
+    const store = kind === 'redis' ? { redis: redisUrl(), namespace, timeoutMs: 5_000 } : {};
     const rules = [{ window: '1m', limit: 1_000, name: 'app', key: 'everyone' }] as const;
     const { app, url } = await startApp('express', {
       controllers: [LoginController],

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { keysOf, sweep } from '../support/redis.js';
-import { SHARED_LIMIT, STAND_IN, type Visit } from './load.js';
+import { type Answer, SHARED_LIMIT, STAND_IN, type Visit } from './load.js';
 
 /** What the visits were answered, held against the counters that are there. */
 export interface Books {
@@ -9,6 +9,8 @@ export interface Books {
   /** Answered by neither the store nor what the policy says. */
   readonly astray: number;
   readonly longestMs: number;
+  /** The same without what this process itself stood still. */
+  readonly longestForStoreMs: number;
   /** Answered by the policy. */
   readonly refused: number;
   /** Answered by the policy, and charged all the same. */
@@ -35,7 +37,8 @@ export async function keepBooks(visits: readonly Visit[], port: number, namespac
       visits: visits.length,
       unanswered: visits.filter(({ answer }) => answer === undefined).length,
       astray: visits.filter(isAstray).length,
-      longestMs: Math.ceil(visits.reduce((most, { answer }) => Math.max(most, answer?.waitMs ?? 0), 0)),
+      longestMs: longest(visits, ({ waitMs }) => waitMs),
+      longestForStoreMs: longest(visits, ({ waitMs, stallMs }) => waitMs - stallMs),
       refused: refused.length,
       late: refused.filter((visit) => own(visit) > 0),
       doubled: visits.filter((visit) => own(visit) > 1).length,
@@ -59,6 +62,11 @@ export function secondsToNormal(visits: readonly Visit[], fromMs: number): numbe
 /** Whether a visit waited for its answer at some time between the two. */
 export function isUnderWay({ startMs, answer }: Visit, fromMs: number, toMs: number): boolean {
   return startMs <= toMs && startMs + (answer?.waitMs ?? 0) >= fromMs;
+}
+
+function longest(visits: readonly Visit[], timeOf: (answer: Answer) => number): number {
+  const times = visits.map(({ answer }) => (answer === undefined ? 0 : timeOf(answer)));
+  return Math.ceil(times.reduce((most, ms) => Math.max(most, ms), 0));
 }
 
 async function countersOf(client: Redis, namespace: string): Promise<Map<string, number>> {

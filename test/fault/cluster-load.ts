@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Check, CheckResult } from '../../src/core/check.js';
 import type { ClusterStore, Counter } from './cluster-store.js';
+import { StallClock } from './stall-clock.js';
 
 export const IN_FLIGHT = 30;
 /** Keeps some thousands of visits a second, so that a slot can be moved faster than it fills. */
@@ -75,30 +76,6 @@ async function visit({ store }: ClusterStore, checks: readonly Check[], stalls: 
   const results = await Promise.resolve(store.consume(checks)).catch((): CheckResult[] => []);
   const waitMs = performance.now() - fromMs;
   return { checks, fromMs, waitMs, stallMs: stalls.totalMs() - before, results };
-}
-
-const TICK_MS = 5;
-
-/** Sums up the time in which this process could do nothing: no store is to blame for it. */
-class StallClock {
-  private sumMs = 0;
-  private tickedAtMs = performance.now();
-  private readonly timer = setInterval(() => this.tick(), TICK_MS);
-
-  totalMs(): number {
-    this.tick();
-    return this.sumMs;
-  }
-
-  stop(): void {
-    clearInterval(this.timer);
-  }
-
-  private tick(): void {
-    const nowMs = performance.now();
-    this.sumMs += Math.max(0, nowMs - this.tickedAtMs - TICK_MS);
-    this.tickedAtMs = nowMs;
-  }
 }
 
 /** Whether the store answered all of a visit. */

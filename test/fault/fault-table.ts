@@ -1,5 +1,5 @@
 import { appendFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { ioredisVersion } from '../support/typescript-process.js';
 import type { Row } from './harness.js';
 
 const COLUMNS: readonly (readonly [string, (row: Row) => string | number])[] = [
@@ -25,10 +25,4 @@ export async function writeTable(rows: readonly Row[]): Promise<void> {
   const lines = [...head, ...rows.map((row) => COLUMNS.map(([, cell]) => cell(row)))];
   const table = lines.map((cells) => `| ${cells.join(' | ')} |\n`).join('');
   await appendFile(file, `ioredis ${ioredisVersion()}\n\n${table}\n`);
-}
-
-/** The suite runs with each major that is supported. */
-function ioredisVersion(): string {
-  const { version } = createRequire(import.meta.url)('ioredis/package.json') as { version: string };
-  return version;
 }

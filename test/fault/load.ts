@@ -8,6 +8,7 @@ import type { RedisOption } from '../../src/store/redis/redis-client.js';
 import type { Store, StoreLog } from '../../src/store/store.js';
 import { check } from '../support/check.js';
 import { STORE_OPTIONS } from './options.js';
+import { StallClock } from './stall-clock.js';
 
 /** Who answers in the place of the store; `refusal` is the 503 of `'deny'`. */
 export const STAND_IN = { memory: 'fallback', allow: 'open', deny: 'refusal' } as const;
@@ -35,23 +36,27 @@ export interface Visit {
   answer: Answer | undefined;
 }
 
-interface Answer {
+export interface Answer {
   readonly by: Answerer;
   readonly passes: boolean;
   readonly waitMs: number;
+  /** The part of the wait in which this process itself stood still. */
+  readonly stallMs: number;
   /** Where nobody has answered: what was thrown, which should not have been. */
   readonly error: unknown;
 }
 
 export interface Load {
   readonly visits: readonly Visit[];
+  /** One more visit of each policy, in this very turn of the event loop. */
+  visitNow(): void;
   /** How many visits wait for their answer. */
   inFlight(): number;
   /** Ends it when all visits are answered, or should have been long ago. */
   stop(): Promise<LoadEnd>;
 }
 
-export interface LoadEnd {
+interface LoadEnd {
   /** The longest time for which this process itself could not run. */
   readonly stallMs: number;
 }
@@ -74,26 +79,36 @@ export function storeFor(redis: RedisOption, namespace: string, log: StoreLog): 
 }
 
 /** Callers of all three policies, who visit at a steady pace until they are told to stop. */
-export function startLoad(store: Store, namespace: string): Load {
+export function startLoad(store: Store, namespace: string, callersEach = CALLERS): Load {
   const visits: Visit[] = [];
   const callers = { areStopped: false };
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
-  const call = async (policy: OnStoreError, count: () => number): Promise<void> => {
+  const stalls = new StallClock();
+  const numbers = new Map<OnStoreError, number>();
+  const visit = async (policy: OnStoreError): Promise<number> => {
+    const number = numbers.get(policy) ?? 0;
+    numbers.set(policy, number + 1);
+    const one = newVisit(namespace, policy, number);
+    visits.push(one);
+    const beforeMs = stalls.totalMs();
+    const answer = await ask(store, one);
+    one.answer = { ...answer, stallMs: stalls.totalMs() - beforeMs };
+    return one.answer.waitMs;
+  };
+  const call = async (policy: OnStoreError): Promise<void> => {
     await sleep(Math.random() * PACE_MS);
     while (!callers.areStopped) {
-      const visit = newVisit(namespace, policy, count());
-      visits.push(visit);
-      visit.answer = await ask(store, visit);
-      await sleep(Math.max(0, PACE_MS * (0.5 + Math.random()) - visit.answer.waitMs));
+      const waitMs = await visit(policy);
+      await sleep(Math.max(0, PACE_MS * (0.5 + Math.random()) - waitMs));
     }
   };
-  const calling = POLICIES.flatMap((policy) => {
-    let number = 0;
-    return Array.from({ length: CALLERS }, () => call(policy, () => number++));
-  });
+  const calling = POLICIES.flatMap((policy) => Array.from({ length: callersEach }, () => call(policy)));
   return {
     visits,
+    visitNow: () => {
+      for (const policy of POLICIES) calling.push(visit(policy).then(() => undefined));
+    },
     inFlight: () => visits.slice(-MOST_IN_FLIGHT * 2).filter(({ answer }) => answer === undefined).length,
     stop: async () => {
       callers.areStopped = true;
@@ -104,6 +119,7 @@ export function startLoad(store: Store, namespace: string): Load {
       ]);
       patience.abort();
       delays.disable();
+      stalls.stop();
       return { stallMs: Math.max(0, Math.ceil(delays.max / 1e6) - RESOLUTION_MS) };
     },
   };
@@ -119,7 +135,10 @@ function newVisit(namespace: string, policy: OnStoreError, number: number): Visi
   };
 }
 
-async function ask(store: Store, { policy, ownKey, sharedKey, startMs }: Visit): Promise<Answer> {
+async function ask(
+  store: Store,
+  { policy, ownKey, sharedKey, startMs }: Visit,
+): Promise<Omit<Answer, 'stallMs'>> {
   const parts = { windowMs: WINDOW_MS, onStoreError: policy };
   const waitMs = (): number => performance.now() - startMs;
   try {

@@ -9,6 +9,7 @@ import { until } from '../support/cluster.js';
 import { type Proxy, startProxy } from '../support/proxy.js';
 import { startSentinels, type TestSentinels } from '../support/sentinel.js';
 import { type Server, startServer } from '../support/server.js';
+import type { Troubled } from './troubles.js';
 import { startWire, type Wire } from './wire.js';
 
 /** Servers of a test's own, and how a store reaches them. */
@@ -19,8 +20,30 @@ export interface Scene {
   stop(): Promise<void>;
 }
 
+/** A server and a way to it, both of which can be in trouble. */
+export interface TroubledServer extends Troubled {
+  /** Ends the way; the server is another's affair. */
+  stop(): Promise<void>;
+}
+
+export async function troubledWayTo(server: Server): Promise<TroubledServer> {
+  const proxy = await startProxy(server.port);
+  const wire = await startWire(proxy.port);
+  return {
+    proxy,
+    wire,
+    signal: (name) => void server.process.kill(name),
+    command: (name, ...args) => commandTo(server.port, name, ...args),
+    stop: async () => {
+      await Promise.all([wire.stop(), proxy.stop()]);
+    },
+  };
+}
+
 /** One server, which is reached through a wire and a proxy, or directly. */
 export class LoneServer implements Scene {
+  private script: Promise<unknown> | undefined;
+
   private constructor(
     private server: Server,
     private readonly args: readonly string[],
@@ -66,6 +89,16 @@ export class LoneServer implements Scene {
   /** Asks the server itself. */
   command(name: string, ...args: (string | number)[]): Promise<unknown> {
     return commandTo(this.port, name, ...args);
+  }
+
+  /** Starts a script, which keeps the server from everything else. */
+  run(script: string): void {
+    this.script = this.command('EVAL', script, 0);
+  }
+
+  /** Waits until the script has come to its end. */
+  async hasRun(): Promise<void> {
+    await this.script;
   }
 
   async stop(): Promise<void> {

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -13,18 +13,23 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** The server's program: REDIS_SERVER, else redis-server, else valkey-server, whichever runs. */
+/** The server's program: REDIS_SERVER, and else redis-server or valkey-server, whichever runs. */
 export function serverBinary(): string {
-  for (const name of [process.env['REDIS_SERVER'], 'redis-server', 'valkey-server']) {
-    if (name === undefined || name === '') continue;
-    try {
-      execFileSync(name, ['--version'], { stdio: 'ignore' });
-      return name;
-    } catch {
-      // not this one
-    }
-  }
-  throw new Error('neither redis-server nor valkey-server is on the PATH');
+  const { REDIS_SERVER: wish = '' } = process.env;
+  const names = wish === '' ? ['redis-server', 'valkey-server'] : [wish];
+  const binary = names.find((name) => versionOf(name) !== undefined);
+  if (binary !== undefined) return binary;
+  throw new Error(
+    wish === ''
+      ? 'neither redis-server nor valkey-server is on the PATH'
+      : `REDIS_SERVER is ${wish}, which does not run: it must be a redis-server or valkey-server`,
+  );
+}
+
+/** What a server's program says of itself, as "Valkey server v=9.1.2"; nothing where it does not run. */
+export function versionOf(binary: string): string | undefined {
+  const { status, stdout } = spawnSync(binary, ['--version'], { encoding: 'utf8' });
+  return status === 0 ? /^.*?v=\S+/.exec(stdout)?.[0] : undefined;
 }
 
 /** Starts a server on loopback and resolves when it accepts connections. A port taken meanwhile is tried anew. */

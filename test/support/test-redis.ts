@@ -1,4 +1,4 @@
-import { startServer } from './server.ts';
+import { serverBinary, startServer, versionOf } from './server.ts';
 
 /** The Redis that all suites share, and how it came to be. */
 export interface TestRedis {
@@ -7,12 +7,13 @@ export interface TestRedis {
   stop(): Promise<void>;
 }
 
-/** REDIS_URL, else Docker, else a server on the PATH; TEST_REDIS=docker|binary forces one. Never none. */
+/** REDIS_URL, else the program of REDIS_SERVER, else Docker, else a server on the PATH; TEST_REDIS=docker|binary forces one. */
 export async function startTestRedis(): Promise<TestRedis> {
   const given = process.env['REDIS_URL'];
   if (given !== undefined && given !== '')
     return { url: given, from: 'REDIS_URL', stop: () => Promise.resolve() };
-  const wish = process.env['TEST_REDIS'];
+  const hasProgram = (process.env['REDIS_SERVER'] ?? '') !== '';
+  const wish = hasProgram ? 'binary' : process.env['TEST_REDIS'];
   const tried: string[] = [];
   for (const [name, start] of [
     ['docker', startContainer],
@@ -32,7 +33,12 @@ export async function startTestRedis(): Promise<TestRedis> {
 
 async function startBinary(): Promise<TestRedis> {
   const server = await startServer();
-  return { url: server.url, from: `a server of our own, port ${server.port}`, stop: () => server.stop() };
+  const version = versionOf(serverBinary()) ?? 'of an unknown version';
+  return {
+    url: server.url,
+    from: `a server of our own, port ${server.port}, ${version}`,
+    stop: () => server.stop(),
+  };
 }
 
 async function startContainer(): Promise<TestRedis> {

@@ -38,10 +38,10 @@ const six = new Redis(url);
 const five11 = new Redis511(url);
 const five4 = new Redis54(url);
 const modules: Record<string, DynamicModule> = {
-  six: FreqLimitModule.forRoot({ redis: six, namespace: `${namespace}:six` }),
-  five11: FreqLimitModule.forRoot({ redis: five11, namespace: `${namespace}:five11` }),
+  six: FreqLimitModule.forRoot({ redis: six, namespace: `${namespace}:six`, timeoutMs: 5_000 }),
+  five11: FreqLimitModule.forRoot({ redis: five11, namespace: `${namespace}:five11`, timeoutMs: 5_000 }),
   five4: FreqLimitModule.forRootAsync({
-    useFactory: () => ({ redis: five4, namespace: `${namespace}:five4` }),
+    useFactory: () => ({ redis: five4, namespace: `${namespace}:five4`, timeoutMs: 5_000 }),
   }),
 };
 

@@ -33,7 +33,7 @@ export class SmsController {
     FreqLimitModule.forRootAsync({
       imports: [SettingsModule],
       inject: [Settings],
-      useFactory: ({ redis, namespace }: Settings) => ({ redis, namespace }),
+      useFactory: ({ redis, namespace }: Settings) => ({ redis, namespace, timeoutMs: 5_000 }),
     }),
   ],
   controllers: [SmsController],

@@ -52,6 +52,7 @@ function moduleWith(copy: Copy, name: string, globalGuard: boolean) {
         useFactory: () => ({
           redis: process.env['LIMITS_REDIS_URL'],
           namespace: `${process.env['LIMITS_NAMESPACE'] ?? 'fl'}:${name}`,
+          timeoutMs: 5_000,
         }),
       }),
     ],

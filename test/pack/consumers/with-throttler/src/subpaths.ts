@@ -29,6 +29,7 @@ class PingController {
     FreqLimitModule.forRoot({
       redis: process.env['LIMITS_REDIS_URL'],
       namespace: `${process.env['LIMITS_NAMESPACE'] ?? ''}:throttler`,
+      timeoutMs: 5_000,
       globalGuard: false,
     }),
     ThrottlerModule.forRootAsync({

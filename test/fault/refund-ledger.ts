@@ -1,0 +1,50 @@
+import type { Check, CheckResult } from '../../src/core/check.js';
+import { RedisStore } from '../../src/store/redis/redis-store.js';
+import { until } from '../support/cluster.js';
+
+/** `unanswered`: it may have been carried out, or not. */
+export type RefundOutcome = 'pending' | 'given' | 'unanswered';
+
+/**
+ * Writes down every refund that the stores of this process send to a server: those that a caller wants, and those of
+ * a request that was charged in one slot and denied in another.
+ */
+export class RefundLedger {
+  private readonly outcomes = new Map<Check, RefundOutcome>();
+  private readonly original = Object.getOwnPropertyDescriptor(RedisStore.prototype, 'refund')!;
+
+  constructor() {
+    const { outcomes } = this;
+    const refund = this.original.value as RedisStore['refund'];
+    RedisStore.prototype.refund = async function (checks, results, isInTime) {
+      for (const check of checks) outcomes.set(check, 'pending');
+      const after = await refund.call(this, checks, results, isInTime);
+      // what got no answer is as it was
+      checks.forEach((check, i) =>
+        outcomes.set(check, isGiven(results[i], after[i]) ? 'given' : 'unanswered'),
+      );
+      return after;
+    };
+  }
+
+  of(check: Check): RefundOutcome | undefined {
+    return this.outcomes.get(check);
+  }
+
+  count(outcome: RefundOutcome): number {
+    return [...this.outcomes.values()].filter((one) => one === outcome).length;
+  }
+
+  /** Waits until each has its answer, or will have none. */
+  async settled(): Promise<void> {
+    await until(() => this.count('pending') === 0);
+  }
+
+  stop(): void {
+    Object.defineProperty(RedisStore.prototype, 'refund', this.original);
+  }
+}
+
+function isGiven(before: CheckResult | undefined, after: CheckResult | undefined): boolean {
+  return after !== undefined && after !== before;
+}

@@ -1,0 +1,171 @@
+import { Redis } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Check, CheckResult, OnStoreError } from '../../src/core/check.js';
+import type { RedisOption } from '../../src/store/redis/redis-client.js';
+import { startCluster } from '../support/cluster.js';
+import { startServer, type Server } from '../support/server.js';
+import { type Accounts, accountsOf, type Request, unexplained } from './accounts.js';
+import { chanceOf } from './chance.js';
+import { type ClusterStore, countersOn, openStore } from './cluster-store.js';
+import { SLACK_MS } from './harness.js';
+import { TIMEOUT_MS } from './options.js';
+import { RefundLedger } from './refund-ledger.js';
+import { type TroubledServer, troubledWayTo } from './scene.js';
+import { StallClock } from './stall-clock.js';
+import { troubleFor } from './troubles.js';
+
+const SECONDS = Number(process.env['SOAK_SECONDS'] ?? 8);
+const SEED = Number(process.env['SOAK_SEED'] ?? Math.floor(Math.random() * 1e9));
+const POLICIES: readonly OnStoreError[] = ['memory', 'allow', 'deny'];
+const CALLERS = 30;
+const PACE_MS = 20;
+/** So many requests in a row share a counter, and half of them pass. */
+const SHARING = 100;
+const SHARED_LIMIT = 50;
+/** Of the requests that pass, so many are given back by their caller. */
+const GIVEN_BACK = 0.3;
+
+/** Servers in trouble, and how a store reaches them. */
+interface Topology {
+  readonly redis: RedisOption;
+  readonly servers: readonly Server[];
+  readonly ways: readonly TroubledServer[];
+  stop(): Promise<void>;
+}
+
+const TOPOLOGIES = {
+  'one server': async (): Promise<Topology> => {
+    const server = await startServer();
+    const way = await troubledWayTo(server);
+    const stop = async (): Promise<void> => {
+      await way.stop();
+      await server.stop();
+    };
+    return { redis: { host: '127.0.0.1', port: way.wire.port }, servers: [server], ways: [way], stop };
+  },
+  'a Cluster': async (): Promise<Topology> => {
+    const cluster = await startCluster();
+    const ways = await Promise.all(cluster.primaries.map(troubledWayTo));
+    const places = ways.map(({ wire }) => ({ host: '127.0.0.1', port: wire.port }));
+    const natMap = Object.fromEntries(
+      cluster.nodes.map(({ host, port }, i) => [`${host}:${port}`, places[i]!]),
+    );
+    const stop = async (): Promise<void> => {
+      await Promise.all(ways.map((way) => way.stop()));
+      await cluster.stop();
+    };
+    return { redis: { cluster: places, options: { natMap } }, servers: cluster.primaries, ways, stop };
+  },
+};
+
+describe('every counter is what its requests and their refunds come to', () => {
+  it.each(Object.entries(TOPOLOGIES))(
+    'on %s in one trouble after the other',
+    async (name, start) => {
+      const topology = await start();
+      const ledger = new RefundLedger();
+      try {
+        const { accounts, counters, longestMs } = await soak(topology, ledger);
+        report(name, ledger, accounts, counters);
+        expect(unexplained(accounts, counters)).toEqual([]);
+        expect(accounts.kept).toEqual([]);
+        expect(longestMs).toBeLessThanOrEqual(TIMEOUT_MS + SLACK_MS);
+        // else it proves nothing
+        expect(ledger.count('given')).toBeGreaterThan(SECONDS * 20);
+      } finally {
+        ledger.stop();
+        await topology.stop();
+      }
+    },
+    SECONDS * 2_000 + 60_000,
+  );
+});
+
+async function soak({ redis, servers, ways }: Topology, ledger: RefundLedger) {
+  process.stdout.write(`soak of refunds: ${SECONDS} s, SOAK_SEED=${SEED}\n`);
+  const shop = await openStore(redis);
+  const load = startLoad(shop);
+  await troubleFor(SECONDS, ways, chanceOf(SEED));
+  const requests = await load.stop();
+  await ledger.settled();
+  // what was given up is carried out, or never
+  await sleep(2 * TIMEOUT_MS);
+  await shop.store.close();
+  return {
+    accounts: accountsOf(requests, ledger),
+    counters: await unitsOn(servers, shop.namespace),
+    longestMs: requests.reduce((most, { waitMs, stallMs }) => Math.max(most, waitMs - stallMs), 0),
+  };
+}
+
+/** Callers of each policy. A request has a counter of its own, and one that it shares, which in a Cluster may lie elsewhere. */
+function startLoad(shop: ClusterStore): { stop(): Promise<readonly Request[]> } {
+  const requests: Request[] = [];
+  const stalls = new StallClock();
+  let isStopped = false;
+  let number = 0;
+  const call = async (onStoreError: OnStoreError): Promise<void> => {
+    while (!isStopped) {
+      const own = shop.on('own', String(number), { limit: 10, onStoreError });
+      const subject = `${onStoreError}-${Math.floor(number++ / SHARING)}`;
+      const shared = shop.on('shared', subject, { limit: SHARED_LIMIT, onStoreError });
+      const request = await ask(shop, [own, shared], stalls);
+      requests.push(request);
+      if (Math.random() < GIVEN_BACK) await giveBack(shop, request);
+      await sleep(PACE_MS * 2 * Math.random());
+    }
+  };
+  const calling = Array.from({ length: CALLERS }, (_, i) => call(POLICIES[i % POLICIES.length]!));
+  return {
+    stop: async () => {
+      isStopped = true;
+      await Promise.all(calling);
+      stalls.stop();
+      return requests;
+    },
+  };
+}
+
+async function ask({ store }: ClusterStore, checks: readonly Check[], stalls: StallClock): Promise<Request> {
+  const [fromMs, before] = [performance.now(), stalls.totalMs()];
+  // a store without parts gives back only what it was told may be given back
+  const results = await Promise.resolve(store.consume(checks, true)).catch((): undefined => undefined);
+  const waitMs = performance.now() - fromMs;
+  return { checks, results, waitMs, stallMs: stalls.totalMs() - before };
+}
+
+async function giveBack({ store }: ClusterStore, { checks, results }: Request): Promise<void> {
+  if (results?.every(({ allowed }: CheckResult) => allowed) !== true) return;
+  await sleep(20 * Math.random());
+  await store.refund(checks, results);
+}
+
+async function unitsOn(servers: readonly Server[], namespace: string): Promise<Map<string, number>> {
+  const clients = servers.map(({ port }) => new Redis(port, '127.0.0.1'));
+  try {
+    const counters = await countersOn(clients, `${namespace}:`);
+    expect(counters.filter(({ leftMs }) => leftMs < 0)).toEqual([]);
+    // the hash tag is the store's own
+    return new Map(counters.map(({ key, used }) => [key.replace(/:\{\d+\}:/, ':'), used]));
+  } finally {
+    for (const client of clients) client.disconnect();
+  }
+}
+
+/** What a soak of hours is looked at for. */
+function report(
+  name: string,
+  ledger: RefundLedger,
+  accounts: Accounts,
+  counters: ReadonlyMap<string, number>,
+): void {
+  const { unanswered, withoutStore, byKey } = accounts;
+  const own = unanswered.filter((key) => key.includes(':own:'));
+  const notCarriedOut = own.filter((key) => counters.has(key)).length;
+  const text = [
+    `refunds on ${name}: ${byKey.size} counters, ${ledger.count('given')} given back,`,
+    `${unanswered.length} without an answer (of ${own.length} that can be told apart ${notCarriedOut} not carried out),`,
+    `${withoutStore} checks answered without the store`,
+  ];
+  process.stdout.write(`${text.join(' ')}\n`);
+}

@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startServer, type Server } from '../support/server.js';
+import { startTypeScript, type TypeScriptProcess } from '../support/typescript-process.js';
+import { block } from './block.js';
+import { chanceOf } from './chance.js';
+import type { Fault } from './faults.js';
+import type { Load } from './load.js';
+import type { Scene } from './scene.js';
+
+/** Milliseconds from a question to its answer, beside what the server takes. */
+export const ROUND_TRIPS_MS = [0, 5] as const;
+const PAUSE_MS = 300;
+export const SOAK_SECONDS = Number(process.env['SOAK_SECONDS'] ?? 8);
+/** Several processes are under load at once. */
+const CALLERS_EACH = 8;
+
+type Moment = (stand: () => void) => unknown;
+
+/** When the process stands still, for questions that are asked in this turn of the event loop. */
+const MOMENTS: readonly Moment[] = [
+  // before they leave
+  (stand) => {
+    stand();
+  },
+  // when they have left, so that their answers wait until the process runs again
+  setImmediate,
+  // at the beginning of a later turn
+  (stand) => setTimeout(stand, 0),
+];
+
+/** A server that is sound, a way to it that is sound, and a process that is not. */
+export class FarServer implements Scene {
+  private constructor(
+    private readonly server: Server,
+    private readonly wire: TypeScriptProcess,
+    private readonly wirePort: number,
+  ) {}
+
+  static async start(roundTripMs: number): Promise<FarServer> {
+    const server = await startServer();
+    const file = new URL('wire-process.ts', import.meta.url);
+    const wire = startTypeScript(file, [String(server.port), String(roundTripMs)]);
+    return new FarServer(server, wire, Number(await wire.heard()));
+  }
+
+  get redis(): { readonly host: string; readonly port: number } {
+    return { host: '127.0.0.1', port: this.wirePort };
+  }
+
+  get port(): number {
+    return this.server.port;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.wire.stop(), this.server.stop()]);
+  }
+}
+
+/** Blocks this process once at each moment. */
+async function blockAtEach(ms: number, load: Load): Promise<void> {
+  for (const moment of MOMENTS) {
+    await blockAt(moment, ms, load);
+    await sleep(PAUSE_MS);
+  }
+}
+
+function blockAt(moment: Moment, ms: number, load: Load): Promise<void> {
+  return new Promise((resolve) => {
+    load.visitNow();
+    moment(() => {
+      block(ms);
+      resolve();
+    });
+  });
+}
+
+/** Blocks and stops this process, for times and after pauses that chance chooses. */
+async function standStillOften(load: Load): Promise<void> {
+  const chance = chanceOf(Number(process.env['SOAK_SEED'] ?? Math.floor(Math.random() * 1e9)));
+  const untilMs = performance.now() + SOAK_SECONDS * 1_000;
+  while (performance.now() < untilMs) {
+    const [ms, moment] = [20 + chance() ** 2 * 1_200, Math.floor(chance() * (MOMENTS.length + 1))];
+    await (moment < MOMENTS.length ? blockAt(MOMENTS[moment]!, ms, load) : pause(ms));
+    await sleep(chance() * PAUSE_MS);
+  }
+}
+
+/** What the process that has started this one is asked for: to stop it for so long. */
+export interface Pause {
+  readonly pauseMs: number;
+}
+
+async function pause(pauseMs: number): Promise<void> {
+  const isOver = new Promise((resolve) => process.once('message', resolve));
+  process.send?.({ pauseMs } satisfies Pause);
+  await isOver;
+}
+
+interface Standstill {
+  readonly name: string;
+  readonly make: (load: Load) => Promise<void>;
+}
+
+export const STANDSTILLS: readonly Standstill[] = [
+  ...[300, 600, 1_200, 2_500].map((ms) => ({
+    name: `own process blocked for ${ms / 1_000} s`,
+    make: (load: Load) => blockAtEach(ms, load),
+  })),
+  ...[600, 2_500].map((ms) => ({
+    name: `own process stopped for ${ms / 1_000} s`,
+    make: async () => {
+      await pause(ms);
+      await sleep(PAUSE_MS);
+    },
+  })),
+  { name: `own process blocked and stopped again and again for ${SOAK_SECONDS} s`, make: standStillOften },
+];
+
+/** A process's own standstill is never the server's fault: it makes requests wait, and changes nothing else. */
+export function faultOf({ name, make }: Standstill, roundTripMs: number): Fault<FarServer> {
+  return {
+    name: `${name}, round trip ${roundTripMs} ms`,
+    topology: 'standalone',
+    start: () => FarServer.start(roundTripMs),
+    make: (_, load) => make(load!),
+    lastsMs: 0,
+    callersEach: CALLERS_EACH,
+    end: () => undefined,
+    expected: { refused: 'none', outages: 0, neverLate: true, withinS: 0.3 },
+  };
+}
