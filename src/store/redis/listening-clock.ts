@@ -23,7 +23,7 @@ export interface Waiting {
  * and Node runs the timers that are due before it reads its sockets. So a plain timer takes the process's own standstill
  * for a silent server. This clock looks up every few milliseconds, and counts no gap for longer than a short one.
  */
-export class ListeningClock {
+class ListeningClock {
   private readonly waiting = new Set<Waiting>();
   private heardMs = 0;
   private lookedAtMs = 0;
