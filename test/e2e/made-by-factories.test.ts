@@ -197,7 +197,7 @@ describe('where it cannot be known how a call ends, it counts, and the log says 
   function callOf(app: INestApplication, queue: Queue): () => Promise<unknown> {
     const creator = app.get(ExternalContextCreator);
     const none = undefined;
-     
+
     return creator.create(queue, queue.run, 'run', none, none, none, none, none, 'queue') as never;
   }
 

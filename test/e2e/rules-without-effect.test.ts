@@ -264,9 +264,9 @@ describe('a limit that holds has none', () => {
     @SetMetadata(KEY, 'jobs')
     @FreqLimit('1m', 2, 'all')
     onFunction() {}
-    @(((target, name) => {
+    @((target, name) => {
       Reflect.defineMetadata('queue', 'jobs', target, name);
-    }))
+    })
     @FreqLimit('1m', 2, 'all')
     onClass() {}
   }
