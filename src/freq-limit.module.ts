@@ -12,6 +12,7 @@ import { Adapters } from './contexts/adapters.js';
 import { FreqLimitError, show } from './core/errors.js';
 import { BOOLEAN, Properties } from './core/forms.js';
 import { FreqLimitAdvice } from './freq-limit.advice.js';
+import { FirstInit, FirstInitModule } from './freq-limit.first-init.js';
 import { gatewayServers } from './freq-limit.gateways.js';
 import { FreqLimitGuard } from './freq-limit.guard.js';
 import { prepareHandlers } from './freq-limit.handlers.js';
@@ -50,7 +51,7 @@ const ASYNC_PROPERTIES = [
 
 /** Limits on how often something may happen. Import it once, in the application's root module. */
 @Module({
-  imports: [DiscoveryModule],
+  imports: [DiscoveryModule, FirstInitModule],
   providers: [
     { provide: FREQ_LIMIT_RESOLVED_OPTIONS, useFactory: resolveOptions, inject: [FREQ_LIMIT_OPTIONS] },
     {
@@ -99,11 +100,14 @@ export class FreqLimitModule
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
+    @Inject(FirstInit) firstInit: FirstInit,
   ) {
     super();
-    this.initializeFirst();
     this.handlers = plans.handlers();
     prepareHandlers(this.handlers, options);
+    firstInit.run(() => {
+      this.prepareMade();
+    });
   }
 
   /** Configures the module with options at hand. Without any, counters live in this process. */
@@ -127,7 +131,6 @@ export class FreqLimitModule
   async onModuleInit(): Promise<void> {
     this.refuseSecondRegistration();
     this.plans.compile();
-    this.prepareMade();
     await adviseOfMessages(this.handlers, this.hasHttp);
     await this.store.open();
     // a start that fails leaves nothing behind
@@ -145,17 +148,9 @@ export class FreqLimitModule
     await this.store.close();
   }
 
-  /**
-   * Resolvers are looked for when `GraphQLModule` is initialized, and by then those that factories have made must be
-   * prepared. Nest initializes the module of the greatest distance first, which global modules have without this.
-   */
-  private initializeFirst(): void {
-    for (const module of this.modules.values()) {
-      if (module.providers.has(FREQ_LIMIT_STORE)) module.distance = Infinity;
-    }
-  }
-
+  /** Resolvers that factories have made, before `GraphQLModule` looks for resolvers. */
   private prepareMade(): void {
+    this.plans.lookAtInstances();
     const known = new Set(this.handlers.map(({ method }) => method));
     prepareHandlers(
       this.plans.handlers().filter(({ method }) => !known.has(method)),

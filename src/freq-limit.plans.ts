@@ -102,7 +102,7 @@ export class FreqLimitPlans {
     this.namedRules.problems.forEach((problem) => problems.add(problem));
     // the module's own rules are checked even where no handler would meet them
     attempt(() => this.plan([this.appLevel], NOBODY));
-    this.isInstantiated = true;
+    this.lookAtInstances();
     const all = this.registerAll();
     for (const plans of all) {
       attempt(() => this.planClass(plans));
@@ -119,8 +119,13 @@ export class FreqLimitPlans {
     this.warnOfBareMilliseconds();
   }
 
+  /** From now on everything is instantiated, and the classes of what factories have made are looked at too. */
+  lookAtInstances(): void {
+    this.isInstantiated = true;
+  }
+
   /**
-   * The handlers that have a plan; before `compile` those of classes that Nest knows without an instance. Wrong
+   * The handlers that have a plan; before `lookAtInstances` those of classes that Nest knows without an instance. Wrong
    * declarations are passed over: `compile` tells of them.
    */
   handlers(): HandlerPlan[] {

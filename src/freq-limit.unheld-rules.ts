@@ -47,7 +47,7 @@ export function unheldRules(
   return lines;
 }
 
-/** What has been seen to hold, or was told of. */
+/** The places whose rules hold, or have a line already. */
 class HeldPlaces {
   private readonly methods = new Map<object, Set<string>>();
   private readonly classes = new Set<ClassRef>();

@@ -21,7 +21,7 @@ const HANDLER_METADATA = [
 const MADE_AT_RUN_TIME =
   /^[0-9a-f]{21}$|[0-9a-f]{16}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
-/** What identities are made of beside the class. */
+/** What identities are made of in addition to the class. */
 export interface ClassPlace {
   /** The modules that have the class. */
   readonly moduleName: string;

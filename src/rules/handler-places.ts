@@ -67,7 +67,7 @@ export function markedNames(method: object, prototype: object): string[] {
     .map(({ handler }) => handler);
 }
 
-/** A method's function as it stands; accessors are not run to find out. */
+/** A method's current function; accessors are not run to find out. */
 export function methodAt(target: object, name: string): object | undefined {
   const owner = ownerOf(target, name);
   const value: unknown = Object.getOwnPropertyDescriptor(owner, name)?.value;
@@ -102,8 +102,25 @@ export function methodNames(prototype: unknown): string[] {
   return [...methodsOf(prototype).keys()];
 }
 
-/** Methods by their names; accessors are not run to find out. */
-function methodsOf(prototype: unknown): Map<string, object> {
+/** A class is planned in one go, and its methods are looked over again and again; later they may be others. */
+const recent = new Map<unknown, ReadonlyMap<string, object>>();
+
+/** Methods by their names. */
+function methodsOf(prototype: unknown): ReadonlyMap<string, object> {
+  const known = recent.get(prototype);
+  if (known !== undefined) return known;
+  const methods = readMethods(prototype);
+  if (recent.size === 0) {
+    queueMicrotask(() => {
+      recent.clear();
+    });
+  }
+  recent.set(prototype, methods);
+  return methods;
+}
+
+/** Accessors are not run to find out. */
+function readMethods(prototype: unknown): Map<string, object> {
   const methods = new Map<string, object>();
   for (let at = prototype; isObject(at) && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {
@@ -115,8 +132,8 @@ function methodsOf(prototype: unknown): Map<string, object> {
 }
 
 /**
- * The methods that one was made of by somebody who left its function without metadata. Whoever does so takes the
- * parameters' types along, since pipes need them; compilers give each method a list of its own.
+ * The methods that a handler was made of without metadata on its function. Libraries that do this copy the list of the
+ * parameters' types, because pipes need it; compilers give each method a list of its own.
  */
 function originalsOf(
   prototype: object,

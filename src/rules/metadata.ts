@@ -148,7 +148,7 @@ export function constructorOf(classRef: ClassRef): ClassRef | undefined {
 
 /**
  * What the decorators of a handler say, a level for each place, the farthest first. Like Nest's own, they belong to the
- * method they stand on: a subclass that overrides it says anew what it wants, one that does not inherits them with the
+ * method they stand on: a subclass that overrides it says itself what it wants, one that does not inherits them with the
  * method. They also follow the method's function to other handlers that are made of it.
  * @param isHandlerClass tells a class that only lends its methods from one that has handlers of its own
  * @default isHandlerClass: all others only lend
