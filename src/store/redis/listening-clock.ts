@@ -1,5 +1,5 @@
 // taken once, so that a test's fake timers do not keep requests waiting
-const { setTimeout, clearTimeout } = globalThis;
+const { setTimeout } = globalThis;
 const nowMs = performance.now.bind(performance);
 
 /** How often the clock looks up while something waits. */
@@ -45,7 +45,8 @@ class ListeningClock {
   }
 
   delete(waiting: Waiting): void {
-    if (this.waiting.delete(waiting) && this.waiting.size === 0) this.stop();
+    // the timer runs out by itself: under load the next call is about to need it
+    this.waiting.delete(waiting);
   }
 
   private schedule(ms: number): void {
@@ -54,22 +55,21 @@ class ListeningClock {
     }, ms);
   }
 
-  private stop(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-  }
-
   private look(): void {
     this.heardMs = this.now();
     this.lookedAtMs = nowMs();
     let nextMs = TICK_MS;
-    for (const waiting of this.waiting) {
-      const ms = waiting.look(this.heardMs);
-      if (ms === undefined) this.waiting.delete(waiting);
-      else if (ms < nextMs) nextMs = ms;
+    try {
+      for (const waiting of this.waiting) {
+        const ms = waiting.look(this.heardMs);
+        if (ms === undefined) this.waiting.delete(waiting);
+        else if (ms < nextMs) nextMs = ms;
+      }
+    } finally {
+      // a clock that stopped would let every request wait without end
+      if (this.waiting.size === 0) this.timer = undefined;
+      else this.schedule(nextMs);
     }
-    if (this.waiting.size === 0) this.stop();
-    else this.schedule(nextMs);
   }
 }
 
