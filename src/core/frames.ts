@@ -4,7 +4,7 @@ const MAX_NAME = 200;
 const MAX_LINE = 400;
 const MAX_FRAMES = 20;
 
-/** `    at Class.method (file:///app/a.js:1:2)`, and nothing that could be a sentence. */
+/** `    at Class.method (app/a.js:1:2)`, and nothing that could be a sentence. */
 const FRAME =
   /^ {4}at (?:(?:async |new )?[\w$.<>#]{1,120}(?: \[as [\w$.<>#]{1,60}\])? \(?)?(?:[a-z][a-z+-]{1,20}:|\/|[A-Za-z]:\\)[^\s()]{1,300}:\d{1,7}:\d{1,7}\)?$/;
 

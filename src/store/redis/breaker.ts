@@ -2,6 +2,8 @@
 const MOST_FAILURES = 5;
 /** How long it is left alone before one call tries it. */
 const REST_MS = 1_000;
+/** Hope lets one call in this time try: a connection that each call breaks gives hope at once. */
+const HOPE_MS = 250;
 /** Of failures that come at once, only one in this time counts. */
 const AT_ONCE_MS = 50;
 
@@ -20,6 +22,7 @@ export class Breaker {
   private failures = 0;
   private countsFromMs = -Infinity;
   private restsUntilMs: number | undefined;
+  private hopesFromMs = -Infinity;
 
   constructor(
     /** Told what it opened for, or that it closed. */
@@ -64,6 +67,9 @@ export class Breaker {
 
   /** For one who has reason to hope: the next call tries. */
   hope(): void {
-    if (this.restsUntilMs !== undefined) this.restsUntilMs = this.clock();
+    const nowMs = this.clock();
+    if (this.restsUntilMs === undefined || nowMs < this.hopesFromMs) return;
+    this.hopesFromMs = nowMs + HOPE_MS;
+    this.restsUntilMs = nowMs;
   }
 }

@@ -63,6 +63,7 @@ export function watchDatabase(client: WatchedClient, listener: Listener): () => 
 
 class DatabaseCheck {
   private retry: NodeJS.Timeout | undefined;
+  private isStopped = false;
   /** The connection was made before anything could be heard of it. */
   private isUnseen: boolean;
   private readonly onReady = (): void => void this.confirm();
@@ -90,6 +91,7 @@ class DatabaseCheck {
   }
 
   stop(): void {
+    this.isStopped = true;
     clearTimeout(this.retry);
     this.client.off?.('ready', this.onReady);
     this.client.off?.('close', this.onClose);
@@ -129,6 +131,7 @@ class DatabaseCheck {
       this.listener.onReady();
       return;
     }
+    if (this.isStopped) return;
     this.listener.onRefused(refusal);
     clearTimeout(this.retry);
     this.retry = setTimeout(() => void this.ask(), RETRY_MS);

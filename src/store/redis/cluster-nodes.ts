@@ -5,6 +5,7 @@ export interface ClusterNode extends LinkedClient {
   readonly options: { readonly host?: string | undefined; readonly port?: number | undefined };
   connect(): Promise<unknown>;
   on(event: 'ready' | 'end', listener: () => void): unknown;
+  off(event: 'ready' | 'end', listener: () => void): unknown;
 }
 
 /** What is used of ioredis' `Cluster`. */
@@ -27,6 +28,8 @@ export class ClusterNodes {
   private readonly nodes = new Map<string, ClusterNode>();
   /** Servers whose connection was lost, while it is looked up where their slots are now. */
   private readonly lookedUp = new Set<string>();
+  /** How to stop hearing of each connection; the client may live longer than this. */
+  private readonly silence = new Map<ClusterNode, () => void>();
   private readonly onAdd = (node: ClusterNode): void => {
     this.add(node);
   };
@@ -57,6 +60,8 @@ export class ClusterNodes {
   /** Stops to follow. */
   detach(): void {
     this.cluster.off?.('+node', this.onAdd);
+    for (const stop of this.silence.values()) stop();
+    this.silence.clear();
     this.nodes.clear();
   }
 
@@ -64,16 +69,24 @@ export class ClusterNodes {
     const server = serverOf(node);
     let wasReady = node.status === 'ready';
     this.nodes.set(server, node);
-    node.on('ready', () => {
+    const onReady = (): void => {
       wasReady = true;
       this.onChange();
-    });
-    node.on('end', () => {
+    };
+    const onEnd = (): void => {
+      this.silence.get(node)?.();
+      this.silence.delete(node);
       if (this.nodes.get(server) !== node) return;
       this.nodes.delete(server);
       // one that cannot be connected to would be looked up for ever
       if (wasReady && this.cluster.status === 'ready') this.lookUp(server);
       this.onChange();
+    };
+    node.on('ready', onReady);
+    node.on('end', onEnd);
+    this.silence.set(node, () => {
+      node.off('ready', onReady);
+      node.off('end', onEnd);
     });
   }
 

@@ -1,8 +1,9 @@
+import timers from 'node:timers';
 import type { Check, CheckResult } from '../../core/check.js';
 import { Batch, type Request } from './redis-codec.js';
 
-// taken once, so that a test's fake timers do not keep visits from the server
-const { setImmediate } = globalThis;
+// the module's own, and taken once, so that a test's fake timers do not keep visits from the server
+const { setImmediate } = timers;
 
 /**
  * Gathers the checks of all requests that arrive in one turn of the event loop, and sends them together.

@@ -1,7 +1,8 @@
+import timers from 'node:timers';
 import { listeningClock } from './listening-clock.js';
 
-// taken once, so that a test's fake timers do not keep requests waiting
-const { setImmediate } = globalThis;
+// the module's own, and taken once, so that a test's fake timers do not keep requests waiting
+const { setImmediate } = timers;
 
 /** A server was silent for as long as a call may take. */
 export class TimeoutError extends Error {

@@ -1,5 +1,8 @@
-// taken once, so that a test's fake timers do not keep requests waiting
-const { setTimeout } = globalThis;
+import { performance } from 'node:perf_hooks';
+import timers from 'node:timers';
+
+// the modules' own, and taken once, so that a test's fake timers do not keep requests waiting
+const { setTimeout } = timers;
 const nowMs = performance.now.bind(performance);
 
 /** How often the clock looks up while something waits. */

@@ -2,6 +2,9 @@ import type { StoreHealth, StoreLog } from '../store.js';
 import { Breaker } from './breaker.js';
 
 const TIDY_MS = 1_000;
+/** Most outages that are told in a minute: a connection may come and go many times in a second. */
+const MOST_TOLD = 10;
+const MINUTE_MS = 60_000;
 
 /** The breakers of the servers, and what the operator hears of them: a line when something is lost, one when all is well. */
 export class Outage {
@@ -12,7 +15,10 @@ export class Outage {
   private readonly lost = new Set<Breaker>();
   private tidiedMs = -Infinity;
   /** Since when requests are decided without a server, and why. */
-  private began: { readonly since: Date; readonly sinceMs: number; readonly reason: string } | undefined;
+  private began:
+    { readonly since: Date; readonly sinceMs: number; readonly reason: string; isTold: boolean } | undefined;
+  private told = 0;
+  private countsToldUntilMs = -Infinity;
 
   constructor(
     private readonly log: StoreLog,
@@ -103,8 +109,25 @@ export class Outage {
     if (!this.isKnown(breaker)) return;
     this.lost.add(breaker);
     if (this.began !== undefined) return;
-    this.began = { since: new Date(), sinceMs: performance.now(), reason };
+    this.began = { since: new Date(), sinceMs: performance.now(), reason, isTold: false };
+    this.remind();
+  }
+
+  /** To be called for a request that is decided without a server: tells what was not told among many short outages. */
+  remind(): void {
+    if (this.began === undefined || this.began.isTold || !this.maySpeak()) return;
+    const { reason } = this.began;
+    this.began.isTold = true;
     this.log.error(`Redis is not asked any more, onStoreError decides until it answers again: ${reason}`);
+  }
+
+  private maySpeak(): boolean {
+    const nowMs = performance.now();
+    if (nowMs >= this.countsToldUntilMs) {
+      this.countsToldUntilMs = nowMs + MINUTE_MS;
+      this.told = 0;
+    }
+    return ++this.told <= MOST_TOLD;
   }
 
   /** This server answers: a line, when it is the last one that did not. */
@@ -119,9 +142,9 @@ export class Outage {
 
   private tellReturn(): void {
     if (this.began === undefined) return;
-    const { sinceMs, reason } = this.began;
+    const { sinceMs, reason, isTold } = this.began;
     const seconds = ((performance.now() - sinceMs) / 1_000).toFixed(1);
     this.began = undefined;
-    this.log.warn(`Redis answers again, after ${seconds} s: ${reason}`);
+    if (isTold) this.log.warn(`Redis answers again, after ${seconds} s: ${reason}`);
   }
 }

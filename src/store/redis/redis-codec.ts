@@ -167,7 +167,7 @@ export class Batch {
     if (values.length !== 2 * this.slots.size) throw notOurs();
     for (const slot of this.slots.values()) {
       slot.used = integer(values[2 * slot.place - 2]) - slot.cost;
-      if (slot.used === 0) this.opened++;
+      if (slot.used === 0 && slot.cost > 0) this.opened++;
       slot.left = integer(values[2 * slot.place - 1]);
     }
     for (const { request, placed } of this.members) {
@@ -196,9 +196,18 @@ export class Batch {
       const results = checks.map((check, i) =>
         readOne(check, charging, values[from + 2 * i], values[from + 2 * i + 1]),
       );
-      for (const { used, cost } of results) if (used > 0 && used <= cost) this.opened++;
+      if (charging) this.countOpened(checks, results);
       resolve(request, placed, results, ends);
     }
+  }
+
+  /** A counter that holds what the check has just charged, and no more, is new. */
+  private countOpened(checks: readonly Check[], results: readonly CheckResult[]): void {
+    const passes = results.every(({ allowed }) => allowed);
+    results.forEach(({ used, cost }, i) => {
+      const charged = passes || checks[i]?.countDenied === true;
+      if (charged && cost > 0 && used === cost) this.opened++;
+    });
   }
 }
 

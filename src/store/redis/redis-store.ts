@@ -7,7 +7,7 @@ import type { Breaker } from './breaker.js';
 import { Coalescer } from './coalescer.js';
 import { type Call, Caller } from './caller.js';
 import { Deadline } from './deadline.js';
-import { isAboutKey, isFull, isMoving, isRefusal, kindOf, toFailure } from './failures.js';
+import { isAboutKey, isFull, isMoving, kindOf, NotReadyError, toFailure } from './failures.js';
 import { FullServers } from './full-servers.js';
 import { consumeLua, refundLua } from './lua.generated.js';
 import { Outage } from './outage.js';
@@ -70,8 +70,8 @@ export class RedisStore implements Store {
   private connection!: Connection;
   private caller!: Caller;
   private opening: Promise<void> | undefined;
-  /** The server's last word was a refusal: that a connection to it is made says nothing of that. */
-  private isRefused = false;
+  /** The last call that was sent has failed: that a connection is made says nothing of calls. */
+  private hasFailed = false;
   private isOpen = false;
 
   private constructor(
@@ -96,7 +96,8 @@ export class RedisStore implements Store {
       onReady: () => {
         store.outage.hope();
         // in a Cluster the servers speak for themselves
-        if (!store.isRefused || store.client.isCluster) store.outage.breakerOf(THE_SERVER).succeed();
+        if (store.hasFailed && !store.client.isCluster) return;
+        store.outage.breakerOf(THE_SERVER).succeed();
         store.outage.noteReturn(store.outage.breakerOf(THE_SERVER));
       },
     });
@@ -178,8 +179,10 @@ export class RedisStore implements Store {
     const [first] = placed;
     if (first === undefined) return Promise.resolve([]);
     const server = this.serverOf(first.key);
-    if (this.outage.breakerOf(server).isOpen && !this.mayTry(server, charging, placed))
+    if (this.outage.breakerOf(server).isOpen && !this.mayTry(server, charging, placed)) {
+      this.outage.remind();
       return Promise.reject(this.refusal());
+    }
     const deadline = sinceMs === undefined ? undefined : Deadline.since(sinceMs, this.options.timeoutMs);
     const onEnds = refundable ? this.chargesOf(placed, deadline) : undefined;
     const request = { checks: placed, charging, onEnds };
@@ -261,13 +264,13 @@ export class RedisStore implements Store {
       return toFailure(error);
     });
     if (refusal !== undefined) {
-      this.isRefused = true;
+      this.hasFailed = true;
       breaker.fail(toFailure(refusal).message, 'sure');
       return;
     }
     // a look that was on its way when a charge was refused tells nothing of charges
     if (breaker.isOpen && !batch.isCharging) return;
-    if (batch.isCharging) this.isRefused = false;
+    this.hasFailed = false;
     breaker.succeed();
     this.outage.noteReturn(breaker);
   }
@@ -275,7 +278,7 @@ export class RedisStore implements Store {
   private noteFailure(error: unknown, breaker: Breaker): FreqLimitError {
     const failure = toFailure(error);
     const kind = kindOf(error);
-    this.isRefused ||= isRefusal(error);
+    this.hasFailed ||= !(error instanceof NotReadyError);
     if (kind === 'at once') this.outage.noteLoss(breaker, failure.message);
     breaker.fail(failure.message, kind);
     return failure;

@@ -157,6 +157,23 @@ describe('an open breaker', () => {
   });
 });
 
+describe('hope that comes again and again', () => {
+  it('lets one call in a quarter of a second try', () => {
+    const { breaker, advance } = make();
+    breaker.open('lost');
+    let tries = 0;
+    for (let ms = 0; ms < 900; ms += 10) {
+      breaker.hope();
+      if (breaker.admits()) {
+        tries++;
+        breaker.fail('lost', 'at once');
+      }
+      advance(10);
+    }
+    expect(tries).toBe(4);
+  });
+});
+
 describe('failures that come at once', () => {
   it('count once in fifty milliseconds, so that a connection in the making opens nothing', () => {
     const { breaker, changes, advance } = make();

@@ -125,6 +125,38 @@ describe('the operator', () => {
   });
 });
 
+describe('a server that comes and goes', () => {
+  const flap = (outage: Outage, times: number): void => {
+    for (let i = 0; i < times; i++) {
+      outage.breakerOf('a').open('lost');
+      outage.breakerOf('a').succeed();
+    }
+  };
+
+  it('is told ten times a minute at most, each time whole', () => {
+    const { outage, lines } = make();
+    flap(outage, 1_000);
+    expect(lines).toHaveLength(20);
+    jest.advanceTimersByTime(60_000);
+    flap(outage, 1_000);
+    expect(lines).toHaveLength(40);
+    expect(lines.filter((line) => line.startsWith('warn: Redis answers again'))).toHaveLength(20);
+  });
+
+  it('is told when it stays away, as soon as a request is decided without it in the next minute', () => {
+    const { outage, lines } = make();
+    flap(outage, 50);
+    outage.breakerOf('a').open('lost for good');
+    for (let s = 0; s < 120; s++) {
+      outage.remind();
+      jest.advanceTimersByTime(1_000);
+    }
+    expect(lines.slice(20)).toEqual([`error: ${LOST}lost for good`]);
+    outage.breakerOf('a').succeed();
+    expect(lines.slice(21)).toEqual(['warn: Redis answers again, after 120.0 s: lost for good']);
+  });
+});
+
 describe('a server that was replaced', () => {
   it('is forgotten when the next one is asked', () => {
     const { outage, lines, dismiss } = make();

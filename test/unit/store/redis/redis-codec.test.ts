@@ -327,3 +327,33 @@ describe('refunds', () => {
     expect(() => readRefunds(refunds, reply)).toThrow('Redis answered what the script never does');
   });
 });
+
+describe('Batch.opened', () => {
+  const full = check('full', { limit: 1 });
+
+  it('counts a counter that holds nothing but what was charged', () => {
+    const { batch } = batchOf([a, b], [a]);
+    batch.encode();
+    batch.answer([0, 2, 60_000, 5, 60_000], same);
+    expect(batch.opened).toBe(1);
+  });
+
+  it('counts no look, whatever it finds', () => {
+    const { batch } = batchWith([{ checks: [a, b], charging: false }]);
+    batch.encode();
+    batch.answer([0, 0, 0, 1, 60_000], same);
+    expect(batch.opened).toBe(0);
+  });
+
+  it('counts, where some request is denied, what the others have opened', () => {
+    const { batch } = batchWith([
+      { checks: [full, b], charging: true },
+      { checks: [c], charging: true },
+      { checks: [a], charging: false },
+      { checks: [{ ...full, countDenied: true }, b], charging: true },
+    ]);
+    batch.encode();
+    batch.answer([1, 1, -60_001, 0, 0, 1, 60_000, 1, 60_000, 2, -60_001, 0, 0], same);
+    expect(batch.opened).toBe(1);
+  });
+});

@@ -1,0 +1,52 @@
+import { Logger } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { FreqLimitService } from 'nestjs-freq-limit';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { closeApps, startApp } from '../support/app.js';
+import { type OddServer, startOddServer } from '../support/odd-server.js';
+import { uniqueNamespace } from '../support/redis.js';
+
+let lines: string[];
+let server: OddServer | undefined;
+
+beforeEach(() => {
+  lines = [];
+  for (const level of ['error', 'warn'] as const) {
+    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
+  }
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await closeApps();
+  await server?.stop();
+});
+
+describe('a server that connects, and answers no script', () => {
+  it.each<[string, (socket: Socket) => void]>([
+    ['closes the connection', (socket) => void socket.destroy()],
+    ['resets the connection', (socket) => void socket.resetAndDestroy()],
+    ['answers in another protocol', (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')],
+    ['answers nonsense', (socket) => void socket.write('*0\r\n')],
+  ])('is soon asked no more, and told in one line, where it %s', async (_, onScript) => {
+    server = await startOddServer(onScript);
+    const limits = { namespace: uniqueNamespace(), redis: server.url, timeoutMs: 5_000 };
+    const { app } = await startApp('express', { limits });
+    const service = app.get(FreqLimitService);
+    const charge = async (key: string): Promise<string | undefined> =>
+      (await service.consume({ key, window: '1h', limit: 5 })).source;
+    for (let i = 0; service.health().isUp && i < 2_000; i++) {
+      expect(await charge(`a${i}`)).toBe('fallback');
+      await sleep(2);
+    }
+    expect(service.health()).toMatchObject({ isUp: false });
+    // connections come and go meanwhile, which says nothing of scripts
+    const before = server.scripts;
+    for (let i = 0; i < 200; i++) {
+      expect(await charge(`b${i}`)).toBe('fallback');
+      await sleep(2);
+    }
+    expect(server.scripts - before).toBeLessThan(20);
+    expect(lines).toEqual([expect.stringMatching(/^Redis is not asked any more/)]);
+  });
+});
