@@ -130,7 +130,7 @@ export class FreqLimitModule
     this.prepareMade();
     await adviseOfMessages(this.handlers, this.hasHttp);
     await this.store.open();
-    // a start that fails leaves nothing behind
+    // only now, so that a failed start leaves no listeners
     this.adapters.watchConnections();
   }
 
@@ -146,8 +146,8 @@ export class FreqLimitModule
   }
 
   /**
-   * Resolvers are looked for when `GraphQLModule` is initialized, and by then those that factories have made must be
-   * prepared. Nest initializes the module of the greatest distance first, which global modules have without this.
+   * `GraphQLModule` looks for resolvers when it is initialized, so resolvers from factories must be prepared before. Nest
+   * initializes the module with the greatest distance first. Global modules have it anyway; others do not.
    */
   private initializeFirst(): void {
     for (const module of this.modules.values()) {

@@ -43,7 +43,7 @@ describe('a server where commands are renamed', () => {
 
   it('says what to set where there is no INFO, and counts when that is set', async () => {
     await start('info');
-    for (const text of await said()) expect(text).toContain('give the option enableReadyCheck: false');
+    for (const text of await said()) expect(text).toContain('set enableReadyCheck: false');
     await store.close();
     await server.stop();
     await start('info', { enableReadyCheck: false });

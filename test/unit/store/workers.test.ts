@@ -15,7 +15,7 @@ describe('counters in the memory of one of several processes', () => {
     ['the first of PM2’s forks', false, { NODE_APP_INSTANCE: '0', pm_id: '0', instances: '2' }],
     ['the second of PM2’s forks', false, { NODE_APP_INSTANCE: '1', pm_id: '1' }],
   ])('are warned of once in %s', (_, isWorker, env) => {
-    expect(linesOf(isWorker, env)).toEqual([expect.stringContaining('Give the option redis')]);
+    expect(linesOf(isWorker, env)).toEqual([expect.stringContaining('Set the option redis')]);
   });
 
   it.each<[string, boolean, NodeJS.ProcessEnv]>([
