@@ -88,7 +88,7 @@ export class Reporter {
   }
 
   private readonly hookFailed = (error: unknown): void => {
-    this.failures.error('hook', `A hook failed, and the visit goes on: ${showError(error)}`);
+    this.failures.error('hook', `A hook failed; the request continues: ${showError(error)}`);
   };
 }
 

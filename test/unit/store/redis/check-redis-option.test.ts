@@ -64,7 +64,7 @@ describe('readRedisOption', () => {
     ['half a client', { evalsha: method, del: method }],
     ['a client of another library', { sendCommand: method, evalSha: method, eval: method, del: method }],
     ['one that has a host too', { sendCommand: method, evalSha: method, host: 'localhost' }],
-  ])('refuses %s with the right form', (_, redis) => {
+  ])('rejects %s and shows the right form', (_, redis) => {
     expect(accept(redis)).toThrow(TypeError);
     expect(accept(redis)).toThrow(
       "a URL ('redis://host:6379', 'rediss://…'), ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, or an ioredis client",
@@ -108,7 +108,7 @@ describe('readRedisOption', () => {
       { ...CLIENT, isCluster: true, options: { keyPrefix: '{}:' } },
       'keyPrefix: "{}:" has empty braces',
     ],
-  ])('refuses for a Cluster %s', (_, redis, complaint) => {
+  ])('rejects for a Cluster %s', (_, redis, complaint) => {
     expect(accept(redis)).toThrow(TypeError);
     expect(accept(redis)).toThrow(complaint);
   });
@@ -131,12 +131,12 @@ describe('readRedisOption', () => {
     ['a host that is a number', { host: 5 }, 'host: 5 is not a name or an address'],
     ['a port that is a text', { port: 'abc' }, 'port: "abc" is not a port, 1 to 65535'],
     ['a port that is none', { port: 70_000 }, 'port: 70000 is not a port'],
-  ])('refuses %s', (_, redis, complaint) => {
+  ])('rejects %s', (_, redis, complaint) => {
     expect(accept(redis)).toThrow(TypeError);
     expect(accept(redis)).toThrow(complaint);
   });
 
-  it.each([[5], [{}], [['{a}']]])('refuses for a Cluster a keyPrefix of %p', (keyPrefix) => {
+  it.each([[5], [{}], [['{a}']]])('rejects for a Cluster a keyPrefix of %p', (keyPrefix) => {
     expect(accept({ cluster: [7_000], options: { keyPrefix } })).toThrow('is not a text');
   });
 
@@ -229,7 +229,7 @@ describe('readRedisOption, of options that ioredis would read otherwise than the
       { cluster: [1], options: { redisOptions: 5 } },
       'options.redisOptions: is not an object',
     ],
-  ])('refuses %s', (_, redis, complaint) => {
+  ])('rejects %s', (_, redis, complaint) => {
     expect(accept(redis)).toThrow(TypeError);
     expect(accept(redis)).toThrow(complaint);
   });
@@ -241,7 +241,7 @@ describe('readRedisOption, of options that ioredis would read otherwise than the
     ['redis://a?db=first', 'db in the URL: "first" is not the number of a database'],
     ['redis://a/1?db=2', 'names its database twice'],
     ['/tmp/a.sock?database=2', '"database" in the URL'],
-  ])('refuses the URL %s', (url, complaint) => {
+  ])('rejects the URL %s', (url, complaint) => {
     expect(accept(url)).toThrow(complaint);
   });
 
@@ -319,7 +319,7 @@ describe('readRedisOption, of options that are an instance of a class', () => {
     });
   });
 
-  it('refuses a getter that looks like another name', () => {
+  it('rejects a getter whose name looks like a misspelled option', () => {
     class Wrong extends Base {
       get host() {
         return 'a';
@@ -351,11 +351,11 @@ describe('readRedisOption, of clients', () => {
   it.each([
     ['a mock', { evalsha: method, eval: method, del: method }],
     ['another library’s client', { ...CLIENT, status: 1 }],
-  ])('refuses one without a status: %s', (_, client) => {
+  ])('rejects a client without a status: %s', (_, client) => {
     expect(accept(client)).toThrow('the client has no status, so it is not a client of ioredis');
   });
 
-  it('refuses a Cluster’s client whose nodes are told another database', () => {
+  it('rejects a Cluster client whose nodes use another database', () => {
     const cluster = new Cluster([7_000], { lazyConnect: true, redisOptions: { db: 1 } });
     expect(accept(cluster)).toThrow('redisOptions.db: a Cluster has only database 0');
   });
