@@ -23,7 +23,8 @@ const NOT_IN_CLUSTER: Readonly<Record<string, string>> = {
   name: 'a Cluster has no sentinels',
   role: 'a Cluster has no sentinels',
 };
-const CLUSTER_DB = 'a Cluster has only database 0: leave db out, and give each application its own namespace';
+const CLUSTER_DB =
+  'the counters of a Cluster are always in database 0: leave db out, and give each application its own namespace';
 
 /**
  * Reads and checks the option `redis`. Every value is read once, also through getters, so that the values checked are the ones used.

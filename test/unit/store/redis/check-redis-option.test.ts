@@ -221,9 +221,13 @@ describe('readRedisOption, of options that ioredis would read otherwise than the
     [
       'a database of a Cluster',
       { cluster: [1], options: { redisOptions: { db: 1 } } },
-      'options.redisOptions.db: a Cluster has only database 0',
+      'options.redisOptions.db: the counters of a Cluster are always in database 0',
     ],
-    ['a database of a node', { cluster: ['redis://a/1'] }, 'cluster: a Cluster has only database 0'],
+    [
+      'a database of a node',
+      { cluster: ['redis://a/1'] },
+      'cluster: the counters of a Cluster are always in database 0',
+    ],
     [
       'options of nodes that are none',
       { cluster: [1], options: { redisOptions: 5 } },
@@ -357,6 +361,6 @@ describe('readRedisOption, of clients', () => {
 
   it('rejects a Cluster client whose nodes use another database', () => {
     const cluster = new Cluster([7_000], { lazyConnect: true, redisOptions: { db: 1 } });
-    expect(accept(cluster)).toThrow('redisOptions.db: a Cluster has only database 0');
+    expect(accept(cluster)).toThrow('redisOptions.db: the counters of a Cluster are always in database 0');
   });
 });
