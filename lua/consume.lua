@@ -1,9 +1,9 @@
 -- consume.lua: decides and charges the checks of one or more requests in one step, each request all or none.
 --
 -- KEYS[k]    the counters, each once, however many checks go to it
--- ARGV[1]    the requests in the order they arrived, read only when not all of them pass: numbers, "," behind each:
---            k, limit, cost for each check, -k, limit, cost for countDenied, and 0 behind each request;
---            "@" before all of it asks for the ends of the windows
+-- ARGV[1]    the requests in the order they arrived, read only if not all of them pass: numbers, each followed by ",":
+--            k, limit, cost for each check (-k, limit, cost for countDenied), and 0 after each request;
+--            a leading "@" asks for the ends of the windows
 -- ARGV       then four numbers for each run of KEYS that have them in common, in the order of KEYS:
 --              window       milliseconds; a counter lives this long from the visit that opened it
 --              limit        the lowest limit of the checks on the counter; -1: they all only count
@@ -16,16 +16,16 @@
 --            when some request does not: 1, then two numbers for each check, as if the requests had come one by one:
 --              used         units charged in the open window after the check's own request
 --              left         as above; -left - 1 where the check denies
---            A request with a check whose key holds no counter (another type, text) is charged nowhere; each of its
---            checks answers Redis' own error as a text in the place of `used`.
+--            A request with a check whose key is not a counter (another type, text) is not charged; each of its
+--            checks returns Redis' own error as text instead of `used`.
 --            Where they are asked for, the ends of the windows come last, as texts, one for each of KEYS: the server's
---            clock in milliseconds when the window ends, by which refund.lua knows it again; 0 where a check could not
---            charge its whole cost, so that nothing is given back.
+--            clock in milliseconds when the window ends, which refund.lua compares; 0 if a check could not charge its
+--            whole cost, so that nothing is refunded.
 --            An error that is not the key's (READONLY, OOM, no permission) is that of the call: nothing is charged.
 --
 -- Stored     key -> the units used, as an integer; the window is the key's own expiry. Only the server's clock
 --            counts. A counter of nothing (0 or less, however it came to be) is no counter.
---            A counter stops at 2^53 - 1, the largest limit; a larger number, written by others, reads as this.
+--            A counter stops at 2^53 - 1, the largest limit; a larger number, from other programs, is read as this.
 -- Promises   * A request is charged whole or, where a check of it denies, not at all (countDenied apart):
 --              no count, no new key, no moved expiry.
 --            * Every counter touched has a time left when the script ends, at most its window, whoever made it,
@@ -70,15 +70,15 @@ local function open(key, window, used, cost)
 end
 
 local reply = { 0 }
--- Of a key: the error of one that holds no counter; true for one that a charge would take beyond MOST, which is then
--- not charged before it is known what of it is left.
+-- For each key: the error if it is not a counter; true if a charge would take it beyond MOST. Such a key is charged
+-- later, when it is known how much room is left.
 local odd = {}
 local all_pass = true
 local charged = false
 local k = 0
 
--- Notes a charge that failed. Answers the units of a counter that is too large to be charged, else nil and whether the
--- error is not about what the key holds: then every key would have it.
+-- Notes a charge that failed. Returns the units of a counter that is too large to be charged; else nil, and whether
+-- the error does not concern the key's value: then every key would have it.
 local function fail(key, err)
   all_pass = false
   local is_of_key = err:find('not an integer', 1, true) or err:find('would overflow', 1, true)
@@ -91,7 +91,7 @@ local function fail(key, err)
   return nil, not is_of_key and not err:find('WRONGTYPE', 1, true)
 end
 
--- Units beyond what a client reads exactly, as a text. Undoes a charge that took the counter beyond MOST.
+-- Large numbers, which clients cannot read exactly, as text. Undoes a charge that took the counter beyond MOST.
 local function large(key, used, cost_text)
   if used > MOST then
     all_pass = false
@@ -174,7 +174,7 @@ local function end_of(key)
   return time[1] * 1000 + math.floor(time[2] / 1000) + call('PTTL', key)
 end
 
--- Counters that a check could not charge with its whole cost.
+-- Counters that a check could not charge by its whole cost.
 local full = {}
 
 local function answer()
@@ -189,7 +189,7 @@ if all_pass then
 end
 
 -- Some request does not pass. Take every counter back to where it was, in mind only, and go through the requests.
--- What Redis holds stays in `stored`. This is written for speed, since clients over their limits make it run often.
+-- `stored` keeps the values in Redis. This part is written for speed: clients over their limits make it run often.
 
 local used, left, stored = {}, {}, {}
 k = 0
@@ -205,11 +205,11 @@ end
 
 local requests = cjson.decode('[' .. ARGV[1]:gsub('^@', '') .. '0]')
 local n = 1
--- What a check charged, where that is less than its cost.
+-- For checks that charged less than their cost: what they charged.
 local short = {}
 reply = { 1 }
 
--- Takes back the checks of a request that do not count, all of them after an error, and answers what is left.
+-- Undoes the checks of a request that do not count (all of them after an error), and writes the new results.
 local function take_back(from, to, err)
   for at = from, to, 3 do
     local i = requests[at]
@@ -231,7 +231,7 @@ local function take_back(from, to, err)
   end
 end
 
--- Charges the checks of the request at `from` in turn. Answers where the next one begins.
+-- Charges the checks of the request at `from` in order. Returns where the next request begins.
 local function decide(from)
   local at, allowed, err = from, true, nil
   while requests[at] ~= 0 do

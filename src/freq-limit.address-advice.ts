@@ -11,7 +11,7 @@ export class LoggedAddressAdvice implements AddressAdvice {
 
   private looks = 0;
 
-  /** To read all headers takes time: the first requests are looked at, and later one in many. */
+  /** Reading all headers takes time: only the first requests are checked, and later one in 64. */
   isWatching(): boolean {
     return this.looks++ < FIRST_LOOKS || this.looks % LATER_LOOKS === 0;
   }
@@ -29,8 +29,8 @@ export class LoggedAddressAdvice implements AddressAdvice {
       'A request came with a forwarded header from an address that is not trusted to send one, and is counted by that ' +
         "address. Behind a proxy all of its clients share one counter so: let Express's trust proxy or Fastify's " +
         'trustProxy name it; clients of gateways on Fastify get their address from contextAdapters.ws.address. ' +
-        "Without a proxy the header is the caller's own text, and there is nothing to do. An adapter of a serverless " +
-        "platform may give the caller's own address with the header: trust one hop there, and this line ends.",
+        'Without a proxy the client itself has written the header, and there is nothing to do. On a serverless platform ' +
+        "this may already be the client's address: trust one hop there to end this warning.",
     );
   }
 

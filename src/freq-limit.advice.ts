@@ -15,14 +15,14 @@ interface Limited {
   readonly guards: readonly unknown[];
   /** Whether it answers HTTP requests. */
   readonly isRoute: boolean;
-  /** Whether it is called for a field of a result of GraphQL. */
+  /** Whether it resolves a field of a GraphQL result. */
   readonly isField: boolean;
 }
 
-/** Where Nest's `@UseGuards` keeps what it says. */
+/** The metadata key of Nest's `@UseGuards`. */
 const GUARDS = '__guards__';
 
-/** A key that reads a header by which a proxy names its client. */
+/** A key that reads a header in which a proxy sends the address of its client. */
 const FORWARDED = new RegExp(`^headers\\.(?:${[...ADDRESS_HEADERS].join('|')})$`, 'i');
 const OF_CALLER = /^(body|query|params|headers)\./;
 const OF_USER = /^user\./;
@@ -59,7 +59,7 @@ export class FreqLimitAdvice implements OnApplicationBootstrap {
     const decorated = new Set([...new Set(handlers.map(({ classRef }) => classRef))].filter(isDecorated));
     return handlers.flatMap(({ classRef, name, method, kind }) => {
       const isRoute = kind === 'route';
-      // handlers of other kinds may well have no guard, where they have no limit of their own
+      // other kinds of handlers may have no guard on purpose, if they have no limit of their own
       if (!isRoute && !decorated.has(classRef)) return [];
       const rules = this.plans.of(classRef, method)?.rules;
       if (rules === undefined) return [];

@@ -74,7 +74,7 @@ interface Asked {
   readonly checks: readonly PlannedCheck[];
 }
 
-/** The visits of one response, each by its checks, with what is last known of it. */
+/** The requests of one response: the latest state of each, by its checks. */
 interface SharedAnswer {
   readonly byVisit: Map<readonly PlannedCheck[], Asked>;
   shown: Asked | undefined;

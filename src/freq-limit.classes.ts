@@ -7,24 +7,24 @@ import type { ClassRef } from './rules/metadata.js';
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
 /**
- * What Nest looks for in a class: routes and message patterns in controllers, gateways and resolvers in providers. Of what
- * a factory or a value provides Nest knows no class, and looks for resolvers alone.
+ * Decides what Nest looks for in a class: routes and message patterns in controllers, gateways and resolvers in providers.
+ * For providers made by a factory or given as a value (`made`) Nest knows no class, and looks only for resolvers.
  */
 type ClassRole = 'controller' | 'provider' | 'made';
 
 /** A class of the application. */
 export interface AppClass {
   readonly classRef: ClassRef;
-  /** The modules that have it, in an order that is the same in every process. */
+  /** The names of the modules that have it, sorted, so that they are the same in every process. */
   readonly moduleName: string;
-  /** The tokens that it is provided under, those that are texts. */
+  /** Those tokens that it is provided under that are strings. */
   readonly tokens: readonly string[];
-  /** Its one instance; `undefined` where there is another for each request. */
+  /** Its only instance; `undefined` if each request gets a new one. */
   readonly instance: unknown;
   readonly roles: ReadonlySet<ClassRole>;
 }
 
-/** The controllers and providers that Nest knows by their class: all are known before the first is instantiated. */
+/** The controllers and providers that Nest knows by their class. These are known before the first is instantiated. */
 export function declaredClasses(discovery: DiscoveryService): AppClass[] {
   return distinct([
     ...classesOf(discovery.getControllers(), 'controller', metatypeOf),
@@ -32,7 +32,7 @@ export function declaredClasses(discovery: DiscoveryService): AppClass[] {
   ]);
 }
 
-/** The same, and the classes of instances that factories have made or that are given as values. */
+/** The same, plus the classes of instances that factories have made or that are given as values. */
 export function allClasses(discovery: DiscoveryService): AppClass[] {
   return distinct([
     ...declaredClasses(discovery),
@@ -82,12 +82,12 @@ function classOfInstance({ isNotMetatype, isAlias, instance }: Wrapper): ClassRe
     const classRef: unknown = Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value;
     return isClass(classRef) && classRef.prototype === prototype ? classRef : undefined;
   } catch {
-    // a proxy may show what it likes
+    // a proxy may return or throw anything
     return undefined;
   }
 }
 
-/** Whether a decorator says anything of a class or of its methods: what factories make is most often of other packages. */
+/** Whether a class or a method has metadata. Most instances from factories are of other packages and have none. */
 function hasMetadata(classRef: ClassRef): boolean {
   const prototype = classRef.prototype as object;
   const hasKeys = (target: object): boolean => Reflect.getMetadataKeys(target).length > 0;

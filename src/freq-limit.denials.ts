@@ -57,7 +57,7 @@ export class Denials {
       if (fits(value)) return value;
       this.logger.error(
         option,
-        `The ${option} function answered ${show(value)}: the denial goes on without it`,
+        `The ${option} function returned ${show(value)}; the default is used instead`,
       );
       return undefined;
     };
@@ -66,7 +66,7 @@ export class Denials {
     return Promise.resolve(answer).then(check, (error: unknown) => {
       this.logger.error(
         option,
-        `The ${option} function failed: ${showError(error)}: the denial goes on without it`,
+        `The ${option} function failed; the default is used instead: ${showError(error)}`,
       );
       return undefined;
     });

@@ -19,11 +19,11 @@ export class GlobalFreqLimitGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): ReturnType<CanActivate['canActivate']> {
     this.guard ??= this.find();
-    // without it a request must not pass
+    // without a guard no request may pass
     return this.guard?.canActivate(context) ?? false;
   }
 
-  /** The guard of the `@UseGuards` above, or what a test has put in its place or in that of the guard to inject. */
+  /** The guard of the `@UseGuards` above, or the guard with which a test has overridden this one or the injectable one. */
   private find(): CanActivate | undefined {
     const home = [...this.modules.values()].find(
       ({ providers }) => providers.get(GlobalFreqLimitGuard)?.instance === this,

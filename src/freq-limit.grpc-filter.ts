@@ -4,17 +4,17 @@ import { type Observable, of } from 'rxjs';
 import { type GrpcCall, isGrpcRefusal } from './contexts/grpc-call.js';
 import { isFreqLimitExceeded } from './freq-limit.exception.js';
 
-/** Where Nest keeps what `@UseFilters` says of a handler, and the patterns of a message handler. */
+/** The metadata keys of Nest's `@UseFilters`, and of the patterns of a message handler. */
 const FILTERS = '__exceptionFilters__';
 const PATTERN = 'microservices:pattern';
-/** What Nest calls a stream that `@GrpcStreamCall` leaves to its handler. */
+/** Nest's name for a raw stream, which `@GrpcStreamCall` passes to the handler. */
 const RAW_STREAM = 'pt_stream';
 
 const FILTER_BRAND = Symbol.for('nestjs-freq-limit:grpc-filter');
 
 type Callback = (error: object) => void;
 
-/** Whatever the guard throws, in the eyes of Nest, which asks `instanceof`. */
+/** Matches everything that the guard throws: Nest selects filters with `instanceof`. */
 abstract class ThrownByGuard extends Error {
   static override [Symbol.hasInstance](error: unknown): boolean {
     return isGrpcRefusal(error) || isFreqLimitExceeded(error);
@@ -22,8 +22,8 @@ abstract class ThrownByGuard extends Error {
 }
 
 /**
- * Answers the call of a raw stream that the guard does not let through. Nest leaves the answer to the handler, which is
- * not called then: the client would wait until its deadline, and the rejection that is left would end the process.
+ * Ends the call of a raw stream that the guard denies. Nest leaves the answer to the handler, which is not called in this
+ * case: the client would wait until its deadline, and the unhandled rejection would end the process.
  */
 @Catch(ThrownByGuard)
 class RawStreamFilter implements ExceptionFilter<object> {
@@ -40,12 +40,12 @@ class RawStreamFilter implements ExceptionFilter<object> {
   }
 }
 
-/** Puts the filter before all others of a handler that answers a raw stream. */
+/** Adds the filter to a handler of a raw stream. It runs before all other filters. */
 export function answerRawStream(method: object): void {
   if (!isRawStream(method)) return;
   const others = (Reflect.getMetadata(FILTERS, method) ?? []) as readonly unknown[];
   if (others.some((other) => FILTER_BRAND in (Object(other) as object))) return;
-  // Nest asks the last one first
+  // Nest tries the last one first
   Reflect.defineMetadata(FILTERS, [...others, new RawStreamFilter()], method);
 }
 

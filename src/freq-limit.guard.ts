@@ -31,14 +31,14 @@ import { evaluate, type MissingKey, type PlannedCheck, resolve } from './rules/r
 import { withShadows } from './rules/shadow.js';
 import type { Store } from './store/store.js';
 
-// The guard may be reached several times for one call of a handler: globally, on the class, on the method, by a subclass,
-// by a guard of the application. Nest makes one context for all of them, which keeps the outcome, a denial too.
+// The guard may run several times for one call of a handler: globally, on the class, on the method, as a subclass, from a
+// guard of the application. Nest makes one context for all of them, which stores the outcome, also a denial.
 const DECIDED = Symbol.for('nestjs-freq-limit:decided');
 const ASKED = Symbol.for('nestjs-freq-limit:asked');
 
 interface Decided {
   [DECIDED]?: boolean | Promise<boolean> | undefined;
-  /** The guard that has decided, and those that were asked after it. */
+  /** The guard that has decided, and those that were called after it. */
   [ASKED]?: CanActivate | CanActivate[] | undefined;
 }
 
@@ -87,8 +87,8 @@ export class FreqLimitGuard implements CanActivate {
   }
 
   /**
-   * Decides on one call of a handler. Asked again with the same context it answers the same, as far as guards before that
-   * handler can have asked; a context of your own making is a call each time.
+   * Decides on one call of a handler. If several guards of the handler call it with the same context, it counts once and
+   * returns the same result. A context that you create yourself counts each time.
    */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     if (!isOfNest(context)) return this.decide(context);

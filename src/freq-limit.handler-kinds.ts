@@ -4,12 +4,12 @@ import type { AppClass } from './freq-limit.classes.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 
 /**
- * Why guards are called for a handler: it is a route, has a message or event pattern, is a message of a gateway, a
- * resolver of an operation or of a field of its results, or is called by a library that the options name.
+ * The reason why guards are called for a handler: it is a route, has a message or event pattern, is a message of a gateway, a
+ * resolver of an operation or of a field of its results, or belongs to a library with a context adapter in the options.
  */
 export type HandlerKind = 'route' | 'pattern' | 'gateway' | 'operation' | 'field' | 'library';
 
-// where Nest's decorators keep what they say of handlers
+// the metadata keys of Nest's decorators
 const ROUTE = 'path';
 const PATTERN = 'microservices:handler_type';
 const GATEWAY_CLASS = 'websockets:is_gateway';
@@ -21,7 +21,7 @@ const OPERATIONS: readonly unknown[] = ['Query', 'Mutation', 'Subscription'];
 /** The token of the options of `@nestjs/graphql`. */
 const GRAPHQL_OPTIONS = 'GqlModuleOptions';
 
-/** Tells which methods are handlers that guards are called for. */
+/** Finds out whether a method is a handler that guards are called for. */
 export class HandlerKinds {
   private readonly libraryKeys: readonly (string | symbol)[];
 
@@ -49,7 +49,7 @@ export class HandlerKinds {
     return isOfLibrary ? 'library' : undefined;
   }
 
-  /** What GraphQL calls for fields of results: guards, interceptors. To be asked when all is instantiated. */
+  /** What GraphQL calls for fields of results: guards, interceptors. Call it when all providers are instantiated. */
   fieldEnhancers(): readonly unknown[] {
     return this.discovery.getProviders().flatMap(({ token, instance }) => {
       if (token !== GRAPHQL_OPTIONS) return [];

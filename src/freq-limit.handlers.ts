@@ -41,7 +41,7 @@ export function prepareHandlers(handlers: readonly HandlerPlan[], options: Resol
   documentDenials(handlers, options);
 }
 
-/** Whether an interceptor of ours sees how calls of a handler end: it is put there before Nest makes use of the handler. */
+/** Whether our interceptor observes the outcome of a handler. It must be added before Nest reads the handler. */
 export function seesOutcome(method: object): boolean {
   return interceptorsOf(method).some(isOutcomeInterceptor);
 }

@@ -15,9 +15,9 @@ export interface FreqLimitHealth {
  * A health indicator for `@nestjs/terminus` 11 and later, which need not be installed:
  * `health.check([() => indicator.isHealthy()])`.
  *
- * It reports what requests have found. While the store is down, each check has it tried once a second. While the store is down the application goes on by
- * `onStoreError`, so it belongs to what is watched, not to what takes an instance out of service. Why the store is
- * down stands in the log and in `FreqLimitService.health()`, not in an answer that strangers may read.
+ * It reports what requests have found. While the store is down, a check also tries it, at most once a second. The application
+ * continues with `onStoreError` meanwhile, so use it for monitoring, not to take an instance out of service. The reason why the
+ * store is down is in the log and in `FreqLimitService.health()`, not in this public result.
  */
 @Injectable()
 export class FreqLimitHealthIndicator {

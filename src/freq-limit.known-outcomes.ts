@@ -2,14 +2,14 @@ import { type ExecutionContext, Logger } from '@nestjs/common';
 import { seesOutcome } from './freq-limit.handlers.js';
 
 /**
- * Knows of which calls it can be seen how they end: of HTTP requests by their responses, of others by an interceptor. A
- * handler of a class that was not known when the application started has none.
+ * Knows whether the outcome of a call can be observed: for HTTP by the response, for others by an interceptor. A handler of
+ * a class that was not known when the application started has no interceptor.
  */
 export class KnownOutcomes {
   private readonly logger = new Logger('FreqLimit');
   private readonly byHandler = new WeakMap<object, boolean>();
 
-  /** Where it is not known, the log has a line for the handler, once. */
+  /** If it cannot be observed, logs one line for the handler, once. */
   isKnown(context: ExecutionContext): boolean {
     if (context.getType() === 'http') return true;
     const handler = context.getHandler();
@@ -23,9 +23,9 @@ export class KnownOutcomes {
 
   private warn(context: ExecutionContext): void {
     this.logger.warn(
-      `${context.getClass().name}.${context.getHandler().name}: its rules with countWhen count every call, because nothing ` +
-        'tells how a call ends: the class was not known when the application started, or the function is not a method of ' +
-        'it. Provide the class itself rather than what makes it for each request.',
+      `${context.getClass().name}.${context.getHandler().name}: its rules with countWhen count every call, because the ` +
+        'outcome of a call is not known: the class was not known when the application started, or the function is not one ' +
+        'of its methods. Provide the class itself instead of a factory that makes an instance for each request.',
     );
   }
 }

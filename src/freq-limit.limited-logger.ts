@@ -4,18 +4,19 @@ import { LimitedLog } from './core/limited-log.js';
 const SECOND_MS = 1_000;
 
 /**
- * Logs errors that a client's requests can cause again and again: at most one line a second of each kind, with the number
- * of those that were left out since.
+ * Logs errors that a client's requests can cause again and again: at most one line a second for each kind, with the number
+ * of errors that were not logged since.
  */
 export class LimitedLogger {
   private readonly logger = new Logger('FreqLimit');
   private readonly limited = new LimitedLog(SECOND_MS, () => performance.now());
 
-  /** @param kind which lines count together; nothing that a client chooses */
+  /** @param kind errors of one kind share the limit; must not contain text from a client */
   error(kind: string, message: string, frames?: string): void {
     const leftOut = this.limited.admit(kind);
     if (leftOut === undefined) return;
-    const line = leftOut === 0 ? message : `${message} (${leftOut} more like it since the last line)`;
+    const line =
+      leftOut === 0 ? message : `${message} (${leftOut} similar errors not logged since the last line)`;
     this.logger.error(line, frames);
   }
 }

@@ -133,7 +133,7 @@ export class FreqLimitModule
     this.plans.compile();
     await adviseOfMessages(this.handlers, this.hasHttp);
     await this.store.open();
-    // a start that fails leaves nothing behind
+    // only now, so that a failed start leaves no listeners
     this.adapters.watchConnections();
   }
 
@@ -148,7 +148,7 @@ export class FreqLimitModule
     await this.store.close();
   }
 
-  /** Resolvers that factories have made, before `GraphQLModule` looks for resolvers. */
+  /** Prepares resolvers from factories, before `GraphQLModule` looks for resolvers. */
   private prepareMade(): void {
     this.plans.lookAtInstances();
     const known = new Set(this.handlers.map(({ method }) => method));

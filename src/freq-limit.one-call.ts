@@ -4,21 +4,21 @@ import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-hos
 import 'reflect-metadata';
 import { guardsOn, isOurs } from './freq-limit.advice.js';
 
-/** Where Nest keeps what a class injects: into its constructor, by type and by token, and into its properties. */
+/** Nest's metadata keys for what a class injects: into its constructor, by type and by token, and into its properties. */
 const TYPES = 'design:paramtypes';
 const TOKENS = 'self:paramtypes';
 const PROPERTIES = 'self:properties_metadata';
 
-/** Whether a context is of the class that Nest makes one of for each call of a handler. */
+/** Whether a context has the class of which Nest makes one instance for each call of a handler. */
 export function isOfNest(context: ExecutionContext): boolean {
   return context instanceof ExecutionContextHost;
 }
 
 /**
- * Whether guards that were asked with one context can all have been asked for one call of its handler. Each guard is, once
- * for each place that it has before the handler. One that is asked more often was asked for several calls: the application
- * has made the context, and uses it again.
- * @param asked in this order; the last one may have been asked before
+ * Whether all guards that were called with one context can belong to one call of its handler. Each guard is called once for
+ * each place where it is declared for the handler. If it was called more often, the application has made the context and
+ * uses it for several calls.
+ * @param asked the guards in the order of their calls; the last one may have been called before
  */
 export function isOneCall(
   asked: readonly CanActivate[],
@@ -30,7 +30,7 @@ export function isOneCall(
   return times === 1 || times <= placesOf(guard, context, config);
 }
 
-/** How many of the guards before a handler are this one, or may ask it. */
+/** How many of the guards declared for a handler are this one, or may call it. */
 function placesOf(guard: unknown, context: ExecutionContext, config: ApplicationConfig): number {
   const onHandler = guardsOn(Object(context.getClass()) as object, Object(context.getHandler()) as object);
   return [...config.getGlobalGuards(), ...onHandler].filter((place) => leadsTo(place, guard)).length;

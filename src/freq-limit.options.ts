@@ -162,7 +162,7 @@ export interface FreqLimitOptions {
   readonly fallbackShare?: number | undefined;
   /**
    * In a Redis Cluster, how many hash tags the counters are spread over, 1 to 16384. Counters of one key value always
-   * share one, which anybody can compute unless `hashKeys` is set. Changing it begins all counters anew.
+   * share one, which anybody can compute unless `hashKeys` is set. Changing it restarts all counters.
    * @default 256
    */
   readonly hashTagBuckets?: number | undefined;

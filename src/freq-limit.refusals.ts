@@ -22,7 +22,7 @@ import { sendAsProblem } from './http/problem.js';
 import { type MissingKey, type PlannedCheck, RuleError } from './rules/resolve.js';
 
 const PROBLEM: readonly Header[] = [['Content-Type', PROBLEM_CONTENT_TYPE]];
-/** Of ours: a place, a rule, and what went wrong there. */
+/** For messages of this library: a place, a rule, and what went wrong there. */
 const MAX_MESSAGE = 512;
 const TRY_AGAIN: readonly Header[] = [['Retry-After', '1']];
 
@@ -55,11 +55,11 @@ export class Refusals {
     return this.translated(this.toException(error, context, adapter), context, adapter);
   }
 
-  /** For a visit that lacks what a rule counts by, where the rule wants such visits refused, or has too long a value. */
+  /** For a request without a value that its rule needs, if the rule denies such requests, and for a value that is too long. */
   ofMissingKey({ missingKey: rule, isTooLong }: MissingKey): HttpException {
     const wanted = rule.key.paths.map((path) => path.replace('.', ' ')).join(', ');
     const problem = isTooLong
-      ? 'The request has too long a value to be counted by'
+      ? 'A value of the request is too long'
       : 'The request lacks what its limit counts by';
     const message = `${problem}${wanted && `: ${wanted}`}`;
     return this.refusal(BadRequestException, HttpStatus.BAD_REQUEST, message);
@@ -117,7 +117,7 @@ export class Refusals {
   }
 }
 
-/** Failures that are logged together: those of one rule, or of one class of errors. */
+/** Which failures share one log line a second: those of one rule, or of one error class. */
 function failureKind(error: unknown): string {
   if (error instanceof RuleError) return error.rule;
   const { constructor } = Object(error) as { readonly constructor?: { readonly name?: string } };

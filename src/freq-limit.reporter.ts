@@ -80,7 +80,7 @@ export class Reporter {
     if (hook === undefined) return;
     try {
       const answer = hook(event);
-      // what is like a promise may throw when it is waited for
+      // a thenable that is not a promise may throw when it is awaited
       if (isPromise(answer)) void Promise.resolve(answer).then(undefined, this.hookFailed);
     } catch (error) {
       this.hookFailed(error);
@@ -88,7 +88,7 @@ export class Reporter {
   }
 
   private readonly hookFailed = (error: unknown): void => {
-    this.failures.error('hook', `A hook failed, and the visit goes on: ${showError(error)}`);
+    this.failures.error('hook', `A hook failed; the request continues: ${showError(error)}`);
   };
 }
 

@@ -88,9 +88,9 @@ const A_TEXT = matching(/./s, 'a text');
 const MOST_CHECKS = 1_000;
 /** Names remembered. They stand in the application's code; one that makes them up must not fill the memory. */
 const MOST_IDS = 1_000;
-/** Answers until the event loop turns, some milliseconds' worth. */
+/** How many answers are given before the event loop may turn: they take some milliseconds. */
 const ANSWERS_A_TURN = 2_000;
-// as it is now: a test may replace timers later
+// kept here, because a test may replace timers later
 const nextTurn = setImmediate;
 
 /**
@@ -148,8 +148,8 @@ export class FreqLimitService {
   }
 
   /**
-   * Lets the event loop turn now and then. An answer from memory needs no turn, so a caller that asks again and again until
-   * it is allowed would stop the process.
+   * Lets the event loop turn now and then. Answers from memory need no turn, so a loop that calls again and again until it
+   * is allowed would block the process.
    */
   private yielding(answer: MaybePromise<CheckResult[]>): MaybePromise<CheckResult[]> {
     if (++this.answers < ANSWERS_A_TURN) return answer;

@@ -45,10 +45,7 @@ export class Settlement {
       const after = await this.store.refund(pick(checks, given), pick(results, given));
       return results.map((result, i) => after[given.indexOf(i)] ?? result);
     } catch (error) {
-      this.logger.error(
-        'refund',
-        `What should not have counted could not be given back: ${showError(error)}`,
-      );
+      this.logger.error('refund', `Refund failed; the request stays counted: ${showError(error)}`);
       return undefined;
     }
   }
@@ -61,7 +58,7 @@ export class Settlement {
       const rule = `${place}, rule "${name}"`;
       this.logger.error(
         rule,
-        `${rule}: the countWhen function failed, and the visit counts: ${showError(error)}`,
+        `${rule}: the countWhen function failed; the request counts: ${showError(error)}`,
       );
       return true;
     }

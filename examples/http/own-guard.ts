@@ -5,7 +5,7 @@ interface WithUser {
   readonly user?: { readonly isStaff?: boolean };
 }
 
-/** Asks for the limits only where the user is not of the staff. */
+/** Applies the limits to everybody except the staff. */
 @Injectable()
 export class LimitsForCustomers implements CanActivate {
   constructor(private readonly limits: FreqLimitGuard) {}

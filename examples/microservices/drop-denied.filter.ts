@@ -3,7 +3,7 @@ import { BaseRpcExceptionFilter, type RmqContext, RpcException } from '@nestjs/m
 import { isFreqLimitExceeded } from 'nestjs-freq-limit';
 import { type Observable, of } from 'rxjs';
 
-/** For event handlers: a denied event ends without an error, so that no broker delivers it again. */
+/** For event handlers: ends a denied event without an error, so that no broker delivers it again. */
 @Catch(RpcException)
 export class DropDenied extends BaseRpcExceptionFilter {
   override catch(exception: RpcException, host: ArgumentsHost): Observable<unknown> {

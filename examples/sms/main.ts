@@ -16,7 +16,7 @@ In another terminal:
   curl -i ${json} -d '{"phone":"13800000000"}' ${url}/sms/code
       202, RateLimit: "address";a=29;w=60, "minute";a=0;w=60, "daily";a=9;w=86400
       again within the minute: 429, Retry-After and the body say how many seconds to wait;
-      the denied visit is charged nowhere: "daily" still has 9
+      the denied request is not charged: "daily" still has 9
 
   curl -i ${json} -d '{"phone":"13900000000"}' ${url}/sms/code
       202: another phone, another counter
@@ -24,7 +24,7 @@ In another terminal:
   curl -i ${json} -d '{}' ${url}/sms/code
       202, then 429: no phone, so counted by address, on a counter of its own
 
-  curl ${url}/sms/quota?phone=13800000000
+  curl '${url}/sms/quota?phone=13800000000'
       what is left for that phone, without charging it
 
   curl -i ${json} -d '{"user":"ann","password":"guess"}' ${url}/login

@@ -36,13 +36,13 @@ export class Adapters {
     return this.byType.get(type) ?? UNKNOWN;
   }
 
-  /** To be called before the application listens. */
+  /** Call it before the application listens. */
   watchConnections(): void {
     const adapter = this.http.httpAdapter as HttpAdapterHost['httpAdapter'] | undefined;
     this.forget ??= rememberAddresses(serverOf(adapter?.getHttpServer()));
   }
 
-  /** To be called after the last request. */
+  /** Call it after the last request. */
   unwatchConnections(): void {
     this.forget?.();
     this.forget = undefined;
@@ -58,7 +58,7 @@ export class Adapters {
   }
 }
 
-/** None in an application without HTTP; of a platform made for serverless it may be anything. */
+/** `undefined` in an application without HTTP. A serverless platform may return anything here. */
 function serverOf(server: unknown): EventEmitter | undefined {
   return typeof (Object(server) as Partial<EventEmitter>).prependListener === 'function'
     ? (server as EventEmitter)

@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js';
 
-/** Stands for the address of a client that is gone, where nothing has asked for it in time. */
+/** Used instead of the address of a client that disconnected before its address was read. */
 export const GONE = 'gone';
 
-/** 45 characters of IPv6, brackets, a port, and the zone's name. */
+/** Enough for 45 characters of IPv6, brackets, a port, and the name of a zone. */
 const MAX_ADDRESS = 128;
 
 /**

@@ -2,14 +2,14 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 
-/** Node publishes every connection that a server of this process accepts. */
+/** On this channel Node publishes every connection that a server of this process accepts. */
 const ACCEPTED = 'net.server.socket';
 
 interface Accepted {
   readonly socket: Socket & { readonly server?: EventEmitter | null };
 }
 
-/** An HTTP/2 stream. Its request reads the connection's properties from it once the connection is gone. */
+/** An HTTP/2 stream. Once the connection is closed, its request reads properties such as the address from the stream. */
 interface Stream {
   readonly session?: { readonly socket: { readonly remoteAddress?: string | undefined } } | undefined;
   remoteAddress?: string | undefined;
@@ -18,11 +18,11 @@ interface Stream {
 const watched = new WeakSet<EventEmitter>();
 
 /**
- * Reads the address of each connection when it opens: Node remembers an address that was read once, and has none for a
- * connection that is gone before. Without it a client that resets its connection while its request waits for an earlier
- * guard would have no address. Covers all servers of the process, and costs nothing per request of HTTP/1.
- * @param server the application's own, whose connections may be handed over by another process
- * @returns ends it
+ * Reads the address of each connection when it opens, so that Node remembers it after the connection is closed. Without
+ * this, a client that resets its connection while its request waits for an earlier guard would have no address. Covers all
+ * servers of the process, and costs nothing per HTTP/1 request.
+ * @param server the application's own server; another process may pass it connections
+ * @returns a function that stops it
  */
 export function rememberAddresses(server: EventEmitter | undefined): () => void {
   subscribe(ACCEPTED, onAccepted);
@@ -38,7 +38,7 @@ function onAccepted(message: unknown): void {
   if (socket.server) watch(socket.server);
 }
 
-/** An encrypted connection is a socket of its own, which is there after the handshake. */
+/** A TLS connection has its own socket, which exists after the handshake. */
 function watch(server: EventEmitter): void {
   if (watched.has(server)) return;
   watched.add(server);

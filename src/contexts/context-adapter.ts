@@ -31,9 +31,9 @@ export interface ContextAdapter {
    */
   readonly hasClients?: boolean;
   /**
-   * The metadata key, or keys, by which a library marks the methods that it calls guards for. It is looked for on the
-   * method and on its class under the method's name. Limits on such methods are known to hold, and the log has no line of
-   * them at start-up.
+   * The metadata key, or keys, with which a library marks the methods that it calls guards for. The key is looked up on
+   * the method, and on its class under the method's name. Without it, start-up warns that limits on these methods have no
+   * effect.
    * @default none; routes, message and event patterns, messages of gateways and resolvers are known
    */
   readonly handlerMetadata?: string | symbol | readonly (string | symbol)[];

@@ -1,4 +1,4 @@
-/** Headers by which a proxy names the client that it speaks for, in lower case. */
+/** Headers in which a proxy sends the address of its client, in lower case. */
 export const ADDRESS_HEADERS: ReadonlySet<string> = new Set([
   'x-forwarded-for',
   'forwarded',
@@ -29,7 +29,7 @@ export const ADDRESS_HEADERS: ReadonlySet<string> = new Set([
   'proxy-client-ip',
 ]);
 
-/** Headers that proxies add without naming the client. */
+/** Headers that proxies add, with or without the client's address. */
 const PROXY_HEADERS: ReadonlySet<string> = new Set([
   ...ADDRESS_HEADERS,
   'via',
@@ -40,14 +40,14 @@ const PROXY_HEADERS: ReadonlySet<string> = new Set([
   'x-forwarded-server',
 ]);
 
-/** Whether a header says that a proxy has sent the request for somebody else. */
+/** Whether a header shows that the request came through a proxy. */
 export function isForwarded(headers: unknown): boolean {
   if (typeof headers !== 'object' || headers === null) return false;
   for (const name in headers) if (PROXY_HEADERS.has(name)) return true;
   return false;
 }
 
-/** Whether `X-Forwarded-For` says that a client with this address has itself sent the request for somebody else. */
+/** Whether `X-Forwarded-For` shows that the client with this address is itself a proxy. */
 export function hasEarlierHop(headers: unknown, address: string): boolean {
   const { 'x-forwarded-for': list } = Object(headers) as { readonly 'x-forwarded-for'?: unknown };
   if (typeof list !== 'string') return false;

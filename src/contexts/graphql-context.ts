@@ -61,9 +61,9 @@ export function graphqlContext(handshakes: Handshakes): ContextAdapter {
 class Refused extends IntrinsicException {}
 
 /**
- * Whether a handler is called for anything but a field of the query, mutation or subscription type: for a field of a
- * result, an entity of a federation, or the type of a value (`__resolveType`, `__isTypeOf`). Guards run there only where
- * the application's `fieldResolverEnhancers` says so, and then for each item of a list. It has its own rules and no others.
+ * Whether a handler is called for something other than a field of the query, mutation or subscription type: for a field of
+ * a result, a federation entity, or the type of a value (`__resolveType`, `__isTypeOf`). Guards run there only if the
+ * application's `fieldResolverEnhancers` enables them, and then for each item of a list. Only rules on the handler apply.
  */
 export function isFieldOfResult(context: ExecutionContext): boolean {
   if (isCalledWithValue(context)) return true;
@@ -74,15 +74,15 @@ export function isFieldOfResult(context: ExecutionContext): boolean {
   );
 }
 
-/** What one call of a field's resolver has to itself; all that is called with a value gets the field's. */
+/** An object that belongs to one call of a field's resolver. `undefined` for handlers that are called with a value. */
 export function resolverCallOf(context: ExecutionContext): unknown {
   return isCalledWithValue(context) ? undefined : context.getArgByIndex<unknown>(placeOfContext(context) + 1);
 }
 
 /**
- * Whether a handler gets a value to resolve instead of a field's arguments: `(value, context, info)` for an entity of a
- * federation and for `__isTypeOf`, `(value, context, info, type)` for `__resolveType`. Mercurius calls for an entity with
- * `(value, {}, context, info)`, and Nest's `GqlExecutionContext` has `undefined` in the place of the arguments.
+ * Whether a handler gets a value to resolve instead of a field's arguments: `(value, context, info)` for a federation entity
+ * and for `__isTypeOf`, `(value, context, info, type)` for `__resolveType`. For an entity, Mercurius passes
+ * `(value, {}, context, info)`, and Nest's `GqlExecutionContext` has `undefined` instead of the arguments.
  */
 function isCalledWithValue(context: ExecutionContext): boolean {
   if (placeOfContext(context) === 1 || context.getArgByIndex<unknown>(4) !== undefined) return true;
@@ -91,14 +91,14 @@ function isCalledWithValue(context: ExecutionContext): boolean {
   return fieldName === '_entities' && !('representations' in argsOf(context));
 }
 
-/** Whether a call that tells nothing of its field has no place for arguments. */
+/** Whether a call without information on its field has too few parameters to include arguments. */
 function isShort(args: unknown): boolean {
   return Array.isArray(args) && args.length < 4;
 }
 
-/** Of fields `(root, args, context, info)` it is 2, where there are no arguments 1. */
+/** The index of the context: 2 for fields `(root, args, context, info)`, 1 if there are no arguments. */
 function placeOfContext(context: ExecutionContext): 1 | 2 {
-  // what the client sends is never taken for the context
+  // a client's arguments are never used as the context
   return isInfo(context.getArgByIndex(2)) && !isInfo(context.getArgByIndex(3)) ? 1 : 2;
 }
 

@@ -2,7 +2,7 @@ import type { ArgumentsHost } from '@nestjs/common';
 import { parseAddress } from './client-address.js';
 import type { Refusal } from './refusal.js';
 
-/** A call of gRPC, as far as it is of use here. */
+/** The parts of a gRPC call that are used here. */
 export interface GrpcCall {
   readonly metadata: Metadata;
   readonly cancelled?: boolean;
@@ -14,12 +14,12 @@ interface Metadata {
   set(key: string, value: string): void;
 }
 
-/** What gRPC reads from an error that a handler throws. */
+/** The properties that gRPC reads from an error of a handler. */
 interface GrpcError {
   /** The status. */
   readonly code: number;
   readonly message: string;
-  /** Trailers: `retry-after` in whole seconds. */
+  /** Sent as trailers: `retry-after` in whole seconds. */
   readonly metadata: Metadata;
   readonly retryAfter?: number;
 }
@@ -27,7 +27,7 @@ interface GrpcError {
 const RESOURCE_EXHAUSTED = 8;
 const BRAND = Symbol.for('nestjs-freq-limit:grpc-refusal');
 
-/** gRPC's status for an HTTP status. What is missing here can only be a denial. */
+/** The gRPC status for an HTTP status. An HTTP status that is not listed can only come from a denial. */
 const CODES: Readonly<Record<number, number>> = {
   400: 3,
   401: 16,
@@ -41,9 +41,9 @@ const CODES: Readonly<Record<number, number>> = {
   504: 4,
 };
 
-/** The call behind a handler of gRPC; `undefined` for other transports. */
+/** The call of a gRPC handler; `undefined` for other transports. */
 export function grpcCallOf(context: ArgumentsHost): GrpcCall | undefined {
-  // of a stream that is left to its handler, it is the first argument
+  // for a raw stream (`@GrpcStreamCall`) it is the first argument
   return [context.getArgByIndex<unknown>(2), context.getArgByIndex<unknown>(0)].find(isGrpcCall);
 }
 
@@ -52,16 +52,16 @@ export function isGrpcCall(value: unknown): value is GrpcCall {
   return typeof getPeer === 'function' && typeof metadata?.set === 'function';
 }
 
-/** The address of the socket that a call came by, where there is one. */
+/** The address of the socket of a call, if there is one. */
 export function peerAddressOf(call: GrpcCall): string | undefined {
   const peer = call.getPeer().replace(/^ipv[46]:/, '');
   // a port follows an IPv6 address without brackets
   return [peer.replace(/:\d+$/, ''), peer].find((text) => parseAddress(text) !== undefined);
 }
 
-/** A refusal as gRPC tells it. */
+/** A denial as a gRPC error. */
 export function grpcErrorOf({ message, retryAfter }: Refusal, statusCode: number, call: GrpcCall): GrpcError {
-  // the class of the application's own copy of grpc-js
+  // uses the class from the application's copy of grpc-js
   const metadata = new (call.metadata.constructor as new () => Metadata)();
   if (retryAfter !== undefined) metadata.set('retry-after', String(retryAfter));
   return {

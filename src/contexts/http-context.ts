@@ -1,7 +1,7 @@
 import type { VisitRequest } from '../core/visit.js';
 import type { ContextAdapter } from './context-adapter.js';
 
-/** A request of Fastify keeps Node's own, which is what middleware gets to see. */
+/** On Fastify `raw` is Node's own request, which is what middleware gets. */
 export interface PlatformRequest extends VisitRequest {
   readonly raw?: { readonly user?: unknown } | undefined;
   readonly socket?: unknown;
@@ -14,7 +14,7 @@ export const HTTP_CONTEXT: ContextAdapter = {
   response: (context) => context.getArgByIndex<unknown>(1),
 };
 
-/** The user of a request; else the one that middleware on Fastify has set on Node's request. */
+/** The user of a request; on Fastify, else the user that middleware has set on Node's request. */
 export function requestUser(request: PlatformRequest | undefined): unknown {
   return request?.user ?? request?.raw?.user;
 }

@@ -10,7 +10,7 @@ import { messageOf } from './ws-context.js';
 export function invocationOf(context: ExecutionContext): object {
   const own = ownOf(context);
   if (own !== undefined) return own;
-  // Nest's context for GraphQL answers a field's arguments here, which may be none
+  // Nest's context for GraphQL returns a field's arguments here, and there may be none
   const args: unknown = context.getArgs();
   return typeof args === 'object' && args !== null ? args : context;
 }

@@ -106,13 +106,13 @@ function lastOf(context: ExecutionContext): Kept | undefined {
   return kept.get(invocationOf(context))?.findLast((one) => isOf(one, context));
 }
 
-/** What an invocation has to itself may be in others too, where a library or the application calls handlers with it. */
+/** A library or the application may call several handlers with the same object, so class, handler and arguments are compared. */
 function isOf({ classRef, handler, args }: Kept, context: ExecutionContext): boolean {
   if (classRef !== context.getClass() || handler !== context.getHandler()) return false;
   return isSame(args, context.getArgs());
 }
 
-/** Guards, interceptors and parameters get lists of their own, of the same arguments. */
+/** Guards, interceptors and parameters get different arrays with the same arguments. */
 function isSame(args: unknown, others: unknown): boolean {
   if (args === others || !Array.isArray(args) || !Array.isArray(others)) return args === others;
   return args.length === others.length && args.every((one, i) => one === others[i]);

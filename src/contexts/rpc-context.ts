@@ -23,7 +23,7 @@ export const RPC_CONTEXT: ContextAdapter = {
     const rpc = rpcOf(context);
     if (rpc?.getSocketRef === undefined) return grpcAddressOf(context);
     const socket = rpc.getSocketRef().netSocket;
-    // a client does not escape the module's rules by leaving
+    // a client must not escape the module's rules by disconnecting
     return socket?.remoteAddress ?? (socket?.destroyed === true ? GONE : undefined);
   },
   toError: async (exception, context) => {
@@ -45,7 +45,7 @@ function rpcOf(context: ExecutionContext): RpcContext | undefined {
   return context.getArgByIndex<RpcContext | undefined>(1);
 }
 
-/** A stream of gRPC that is left to its handler has no payload yet. */
+/** A raw gRPC stream (`@GrpcStreamCall`) has no payload yet. */
 function payloadOf(context: ExecutionContext): unknown {
   const payload = context.getArgByIndex<unknown>(0);
   return isGrpcCall(payload) ? undefined : payload;

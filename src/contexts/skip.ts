@@ -4,16 +4,16 @@ import { show } from '../core/errors.js';
 import type { Properties } from '../core/forms.js';
 import { parseAddress } from './client-address.js';
 
-/** What tells whether a request is left out of all limits. */
+/** What is needed to decide whether a request skips all limits. */
 export interface Caller {
-  /** The address as the platform tells it. */
+  /** The address as the platform reports it. */
   readonly addressText: string | undefined;
-  /** Whether that is the address of a proxy which the application does not trust to speak for its clients. */
+  /** Whether that is the address of a proxy that the application does not trust. */
   readonly isProxy: boolean;
   readonly request: { readonly headers?: unknown } | undefined;
 }
 
-/** Whether the module's options leave a request out of all limits. */
+/** Whether the module's options make a request skip all limits. */
 export type IsSkipped = (caller: Caller) => boolean;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;

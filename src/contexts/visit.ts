@@ -11,9 +11,9 @@ interface Connection {
 
 /** What requests of Express, of Fastify and of Node have in common. */
 interface HttpRequest extends VisitRequest {
-  /** The addresses that a trusted header names; on Fastify the socket's own comes first. */
+  /** The addresses from a trusted header; on Fastify the socket's own address comes first. */
   readonly ips?: unknown;
-  /** Node's request, on Fastify alone. */
+  /** Node's request; only on Fastify. */
   readonly raw?: unknown;
   readonly socket?: Connection | null | undefined;
 }
@@ -22,7 +22,7 @@ interface HttpRequest extends VisitRequest {
 export interface AddressAdvice {
   /** The address was asked for, and a client has none. */
   noAddress(): void;
-  /** Whether to look for such a header. */
+  /** Whether to look for such a header in this request. */
   isWatching(): boolean;
   /** A forwarded header came, and the address is that of the socket all the same. */
   notBelieved(): void;
@@ -62,13 +62,13 @@ export class ContextVisit implements Visit {
       this.adapter.address?.(this.context) ??
       request?.ip ??
       request?.socket?.remoteAddress ??
-      // a client must not escape a limit by leaving before it is asked
+      // a client must not escape a limit by disconnecting early
       (request?.socket?.destroyed === true ? GONE : undefined);
     if (this.advice.isWatching() && this.isOfUntrustedProxy(text)) this.advice.notBelieved();
     return typeof text === 'string' && text !== '' ? text : undefined;
   }
 
-  /** Whether the address is that of a proxy which the application does not trust to speak for its clients. */
+  /** Whether the address is that of a proxy that the application does not trust. */
   get isProxy(): boolean {
     const { addressText: text, request } = this;
     if (text === undefined) return false;
@@ -77,16 +77,16 @@ export class ContextVisit implements Visit {
       : hasEarlierHop(request?.headers, text);
   }
 
-  /** Whether the address is the socket's, although a header names a client that the request was forwarded for. */
+  /** Whether the address is the socket's although a header shows that a proxy has forwarded the request. */
   private isOfUntrustedProxy(address: unknown): boolean {
     const { request } = this;
     if (address === undefined || address !== request?.socket?.remoteAddress) return false;
-    // adapters of serverless platforms give the socket the address that the header ends with
+    // serverless adapters set the socket's address to the last address of the header
     return isForwarded(request.headers) && !isBelieved(request);
   }
 }
 
-/** Whether the platform's proxy setting has taken an address from the header. */
+/** Whether the platform trusts the header, and has read an address from it. */
 function isBelieved({ ips, raw }: HttpRequest = {}): boolean {
   return Array.isArray(ips) && ips.length > (raw === undefined ? 0 : 1);
 }

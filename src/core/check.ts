@@ -30,9 +30,9 @@ export interface Check {
 export type OnStoreError = 'memory' | 'allow' | 'deny';
 
 /**
- * Who answered a check: `store` — its counter; `fallback` — a counter of this process, while the store cannot answer.
+ * What answered a check: `store` — its counter; `fallback` — a counter of this process, while the store cannot answer.
  * The other two have no counter, and their numbers mean nothing: `open` — the check lets every request pass until the
- * store answers again; `none` — another check of the request denies it without a call to the store.
+ * store answers again; `none` — another check denied the request, without a call to the store.
  */
 export type Source = 'store' | 'fallback' | 'open' | 'none';
 

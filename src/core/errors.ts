@@ -61,7 +61,7 @@ export function showError(error: unknown): string {
   return oneLine(message === '' && typeof code === 'string' ? code : message);
 }
 
-/** Text that a client may have shaped, as a line of a log may hold it: escaped, and cut. */
+/** Makes text that may come from a client safe for one log line: escaped, and cut to `longest` characters. */
 export function oneLine(text: string, longest = SHOWN): string {
   const cut = text.length > longest ? `${text.slice(0, longest)}…` : text;
   // control characters, line separators and the halves of a broken surrogate pair

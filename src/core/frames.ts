@@ -1,16 +1,16 @@
-/** Most of a stack that is looked at: its message may be as long as a client likes. */
+/** How much of a stack is read: its message may be as long as a client likes. */
 const MAX_STACK = 32_768;
 const MAX_NAME = 200;
 const MAX_LINE = 400;
 const MAX_FRAMES = 20;
 
-/** `    at Class.method (app/a.js:1:2)`, and nothing that could be a sentence. */
+/** Matches `    at Class.method (app/a.js:1:2)`, and nothing that could be a sentence. */
 const FRAME =
   /^ {4}at (?:(?:async |new )?[\w$.<>#]{1,120}(?: \[as [\w$.<>#]{1,60}\])? \(?)?(?:[a-z][a-z+-]{1,20}:|\/|[A-Za-z]:\\)[^\s()]{1,300}:\d{1,7}:\d{1,7}\)?$/;
 
 /**
- * Where an error comes from: the lines of its stack that name a place in code. The rest of a stack is the message,
- * which may hold line breaks and lines that a client has written. `undefined` where there are none.
+ * The lines of an error's stack that name a place in code; `undefined` if there are none. The rest of a stack is the
+ * message, which may contain line breaks and lines that a client has written.
  */
 export function framesOf(error: unknown): string | undefined {
   const { stack, message } = Object(error) as { readonly stack?: unknown; readonly message?: unknown };
@@ -22,7 +22,7 @@ export function framesOf(error: unknown): string | undefined {
   return frames.length === 0 ? undefined : frames.join('\n');
 }
 
-/** A bounded part of the stack. A message that was changed since the stack was made ends somewhere before the frames. */
+/** A bounded part of the stack, without the message. If the message changed after the stack was made, this is the stack's end. */
 function withoutMessage(stack: string, message: unknown): string {
   const start = stack.slice(0, MAX_NAME).indexOf(': ') + 2;
   return typeof message === 'string' && message !== '' && start > 1 && stack.startsWith(message, start)

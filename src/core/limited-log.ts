@@ -5,7 +5,7 @@ interface Kind {
   loggedAtMs: number;
 }
 
-/** Lets one line of each kind through in a time, so that a client cannot fill the log. */
+/** Allows one line of each kind per period, so that a client cannot fill the log. */
 export class LimitedLog {
   private readonly kinds = new Map<string, Kind>();
 
@@ -16,7 +16,7 @@ export class LimitedLog {
 
   /**
    * Whether a line of this kind may be written now.
-   * @returns how many were left out since the last one; `undefined` where this one is left out too
+   * @returns how many lines were left out since the last one; `undefined` if this line must be left out too
    */
   admit(name: string): number | undefined {
     const nowMs = this.nowMs();

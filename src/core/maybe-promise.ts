@@ -28,6 +28,6 @@ export function all<T extends readonly unknown[], R>(
 
 /** Goes on with a value: at once if it is here, else when it comes. */
 export function then<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
-  // what is like a promise may throw, or answer anything: a promise of its own does not
+  // a thenable may throw or return anything from `then`, so it is wrapped in a real promise
   return isPromise(value) ? Promise.resolve(value).then(next) : next(value);
 }

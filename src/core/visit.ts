@@ -12,12 +12,12 @@ export interface VisitRequest {
   readonly headers?: unknown;
 }
 
-/** What functions of `normalize` have answered for a request: the last value of each, and the text it became. */
+/** Results of `normalize` functions for a request: for each function its last value, and the text that it became. */
 export type NormalizedValues = Map<unknown, { readonly text: string; readonly answer: string }>;
 
 /** What the rules may know of a visit. */
 export interface Visit {
-  /** Several rules may normalize one value by one function. `undefined` until one does. */
+  /** So that several rules call a `normalize` function once for the same value. `undefined` until the first call. */
   normalized?: NormalizedValues | undefined;
   /** `undefined` where nothing is known of the caller. */
   readonly request: VisitRequest | undefined;

@@ -1,18 +1,18 @@
 import { types } from 'node:util';
 
-/** What a byte sequence that is not text becomes in a text: it cannot tell two of them apart. */
+/** Replaces invalid bytes in decoded text, so different bytes get the same text. */
 const REPLACEMENT = '\ufffd';
 
 /**
- * The text of an id that is an object, as databases make them: an ObjectId, a UUID, a URL. For what the application has
- * put in place, not for what a client sends. An object is left as it is if its text would be the same for all of its kind.
+ * The text of an id that is an object: an ObjectId, a UUID, a URL. Only for values that the application has set, not for
+ * values that a client sends. Returns the object itself if its text would be the same for all objects of its class.
  */
 export function idOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   if (types.isUint8Array(value)) return Buffer.from(value).toString('hex');
   if (types.isDate(value)) return value.getTime();
   const text = textOf(value);
-  // plain objects, maps and promises, of any realm, are "[object …]"
+  // plain objects, maps and promises of any realm have the text "[object …]"
   return text === undefined || text.startsWith('[object ') || text.includes(REPLACEMENT) ? value : text;
 }
 

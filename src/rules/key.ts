@@ -261,7 +261,7 @@ function compileList(parts: readonly KeyPart[], normalization: Normalization): C
   };
 }
 
-/** Whether it asks a function, which may answer later or fail while others are asked. */
+/** Whether the key calls a function, which may return a promise, or fail while other keys are read. */
 function mayWait({ isDynamic, normalizers }: CompiledKey): boolean {
   return isDynamic || normalizers.some((spec) => typeof spec === 'function');
 }

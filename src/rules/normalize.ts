@@ -9,7 +9,7 @@ export interface Normalizer {
   /** What was declared; two that differ in it count by different things. */
   readonly spec: Normalize;
   /**
-   * `''` where nothing is left that could be counted by.
+   * The normalized text; `''` if nothing is left.
    * @throws {TooLongError}
    */
   readonly spell: (text: string, visit?: Visit) => string;
@@ -88,7 +88,7 @@ function compileOne(spec: unknown): Normalizer {
   throw new TypeError(`${show(spec)} is not ${FORM}`);
 }
 
-/** What the function answers, asked once for a value that several rules count by. */
+/** The result of the function, which is called once for a value that several rules use. */
 function onceOf(ask: (value: string) => unknown, text: string, visit: Visit): string {
   const values: NormalizedValues = (visit.normalized ??= new Map<unknown, never>());
   const known = values.get(ask);

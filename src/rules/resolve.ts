@@ -15,7 +15,7 @@ import { TooLongError } from './spelling.js';
 /** A visit that lacks what a rule's key names, where the rule wants such visits refused. */
 export interface MissingKey {
   readonly missingKey: PlannedRule;
-  /** The value is there, and too long to be counted by. */
+  /** The value is not missing but too long. */
   readonly isTooLong?: true;
 }
 
@@ -26,10 +26,10 @@ export interface PlannedCheck extends Check {
   readonly ownLimit: number;
 }
 
-/** A function of a rule or of the module threw, or answered nonsense. */
+/** A function of a rule or of the module threw, or returned an invalid value. */
 export class RuleError extends FreqLimitError {
   constructor(
-    /** The place and the name, as messages say them. */
+    /** The place and name of the rule, as in messages. */
     readonly rule: string,
     problem: string,
     cause: unknown,
@@ -98,7 +98,7 @@ function leftOutIfFailed(
   });
 }
 
-/** @throws what is no {@link TooLongError} */
+/** @throws every error except {@link TooLongError} */
 function tooLong(rule: PlannedRule, error: unknown): MissingKey {
   if (error instanceof TooLongError) return { missingKey: rule, isTooLong: true };
   throw error;

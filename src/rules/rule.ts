@@ -34,7 +34,7 @@ export type KeyPart = string | OfContext<KeyValue | readonly KeyValue[]>;
  * - `'phone'`: the digits, with a `+` where it begins with `+` or `00`; `138…` and `+86138…` stay two;
  * - a function from text to text, sync; `''` is a missing key.
  *
- * A request with more than 1,024 characters where `'email'` or `'phone'` belong is denied with 400.
+ * `'email'` and `'phone'` accept at most 1,024 characters: a request with a longer value is denied with 400.
  */
 export type Normalize = 'email' | 'phone' | ((value: string) => string);
 

@@ -4,24 +4,24 @@ import { domainToASCII } from 'node:url';
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 /** What a domain does not hold, and an address of the web would end at. */
 const NO_DOMAIN = /[\s/?#:@\\%[\]]/;
-/** A domain has 253 characters at most. To make ASCII of a longer one takes time by the square of its length. */
+/** A domain has at most 253 characters. Converting a longer one to ASCII takes time quadratic in its length. */
 const MAX_DOMAIN = 253;
 
 /**
- * The longest text that is normalized. An e-mail address has 254 characters at most (RFC 5321, 4.5.3.1.3, erratum
- * 1690), a phone number 15 digits (E.164); the rest is room for blanks and separators.
+ * The longest text that is normalized. An e-mail address has at most 254 characters (RFC 5321, 4.5.3.1.3, erratum 1690), a
+ * phone number at most 15 digits (E.164); the rest is for blanks and separators.
  */
 export const MAX_LENGTH = 1_024;
 
 /**
- * A text is too long to be normalized. It cannot be counted by: to look at all of it takes as long as its sender likes,
- * and each length of padding would be a counter of its own.
+ * A text is too long to be normalized, so it cannot be counted: reading all of it would take as long as the client likes,
+ * and each length of padding would get a counter of its own.
  */
 export class TooLongError extends RangeError {
   override readonly name = 'TooLongError';
 }
 
-// one for all: it says nothing of the text, and a stack takes time to make
+// one instance for all: it contains nothing of the text, and creating a stack takes time
 const TOO_LONG = new TooLongError(`longer than ${MAX_LENGTH} characters`);
 
 /**
@@ -51,7 +51,7 @@ export const phone = bounded((text) => {
   return /[0-9]/.test(number) ? (isInternational ? '+' : '') + number : '';
 });
 
-/** Refuses long texts, and remembers the last: several rules of one request count by the same value. */
+/** Throws for long texts, and caches the last result: several rules of one request use the same value. */
 function bounded(spell: (text: string) => string): (text: string) => string {
   let last = '';
   let spelt = '';

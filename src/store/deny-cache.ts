@@ -9,7 +9,7 @@ interface Memory {
   readonly used: number;
   /** When its window ends, by this process's monotonic clock; without meaning where nothing is used. */
   readonly endsAtMs: number;
-  /** Until when it is believed: to its end, and so that a `reset` in another process is soon seen, not for long. */
+  /** Until when it is used: at most to the end of its window, and only briefly, so that a `reset` elsewhere is soon seen. */
   readonly believedUntilMs: number;
 }
 
@@ -18,19 +18,19 @@ const TRUST_MS = 1_000;
 /**
  * A store around a store that answers from memory what the store would deny again.
  *
- * A fixed-window counter never falls before its reset, so a request that was too many stays so: the cache remembers the
+ * A fixed-window counter never falls before its reset, so a request over the limit stays over it: the cache remembers the
  * count and the reset, not the answer, and a raised limit holds at once. It never denies what the store would allow,
- * a `reset()` or a give-back elsewhere apart, which are seen within a second.
+ * except after a `reset()` or a refund elsewhere, which are seen within a second.
  *
- * One remembered counter that denies is enough: a denied request charges nothing, whatever its other checks are. Those
- * whose counters are not remembered are answered with the source `none`. A request with a `countDenied` check that
- * charges is always asked, since it counts when denied too.
+ * One remembered counter that denies is enough: a denied request charges nothing, whatever its other checks are. Checks
+ * whose counters are not remembered get the source `none`. A request with a `countDenied` check that charges always goes to
+ * the store, since it counts when denied too.
  *
  * Ends are counted from the moment the question was sent, by a clock that nobody can set: an entry can only end early.
  */
 export class DenyCache extends StoreAround implements Store {
   private readonly known = new RecentMap<Memory>(TRUST_MS);
-  /** When the last of what is known is no longer believed: an application that denies no request looks nothing up. */
+  /** When the newest entry expires: an application that denies no request needs no look-ups. */
   private believedUntilMs = -Infinity;
   /** Goes up when a counter may have fallen: answers that are on their way then tell of the time before. */
   private unsure = 0;
@@ -89,7 +89,7 @@ export class DenyCache extends StoreAround implements Store {
     this.known.clear();
   }
 
-  /** Whether a request is surely denied, and nothing of it counts all the same. */
+  /** Whether a request is certain to be denied, and counts nothing when denied. */
   private denies(checks: readonly Check[], nowMs: number): boolean {
     let denies = false;
     for (const { key, cost, limit, countDenied } of checks) {

@@ -7,10 +7,10 @@ interface FullCounter {
   readonly endsAtMs: number;
 }
 
-/** A counter that goes on denying is learned again each time; one that denies no more is soon forgotten. */
+/** A counter that still denies is stored again each time; others are soon forgotten. */
 const MAX_AGE_MS = 60_000;
 
-/** Which checks are likely to deny, since their counters have denied lately. A guess, on which no denial depends. */
+/** Which checks are likely to deny, because their counters have denied recently. Only a guess: no denial depends on it. */
 export class FullCounters {
   private readonly known = new RecentMap<FullCounter>(MAX_AGE_MS);
 
@@ -21,13 +21,13 @@ export class FullCounters {
     return counter !== undefined && nowMs < counter.endsAtMs && counter.used + cost > limit;
   }
 
-  /** @param sentMs when the store was asked */
+  /** @param sentMs when the call to the store began */
   learn(checks: readonly Check[], results: readonly CheckResult[], sentMs: number): void {
     const passes = results.every(({ allowed }) => allowed);
     checks.forEach(({ key }, i) => {
       const { allowed = true, used = 0, resetAfterMs = 0 } = results[i] ?? {};
       if (!allowed) this.known.set(key, { used, endsAtMs: sentMs + resetAfterMs }, sentMs);
-      // it has fallen: given back or reset elsewhere
+      // the counter is lower now: it was refunded, or reset elsewhere
       else if (passes && this.known.size > 0) this.known.delete(key);
     });
   }

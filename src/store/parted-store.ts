@@ -6,9 +6,9 @@ import type { Store } from './store.js';
 import { StoreAround } from './store-around.js';
 
 /**
- * A store around a store that decides in one step only what lies together, as a Cluster does with one slot.
+ * Wraps a store that can decide only checks of one place in one step, such as a Cluster with its slots.
  *
- * All parts of a request are charged at once, unless it is likely to be denied: then they are looked at before.
+ * All parts of a request are charged in parallel. If the request is likely to be denied, they are peeked first.
  */
 export class PartedStore extends StoreAround implements Store {
   private readonly full = new FullCounters();
@@ -20,7 +20,7 @@ export class PartedStore extends StoreAround implements Store {
     /** Told what is about to be given back. */
     private readonly onRefund: (checks: readonly Check[]) => void = () => undefined,
     private readonly clock: () => number = () => performance.now(),
-    /** By which the store counts how long a request waits. */
+    /** The clock with which the store measures how long a request waits. */
     private readonly waitClock: () => number = clock,
   ) {
     super(store);

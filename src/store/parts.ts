@@ -3,12 +3,12 @@ import type { MaybePromise } from '../core/maybe-promise.js';
 
 /** Who decides about the parts of a request. */
 export interface PartStore {
-  /** @param sinceMs since when the request waits, by the clock that the store counts waits by; default: since now */
+  /** @param sinceMs when the request began to wait, by the clock that the store uses for waits; default: now */
   consume(checks: readonly Check[], refundable: boolean, sinceMs?: number): MaybePromise<CheckResult[]>;
   refund(checks: readonly Check[], results: readonly CheckResult[]): MaybePromise<CheckResult[]>;
 }
 
-/** One that can also look at a part. */
+/** A part store that can also peek at a part. */
 export interface LookingStore extends PartStore {
   peek(checks: readonly Check[]): MaybePromise<CheckResult[]>;
 }
@@ -55,10 +55,10 @@ export async function consumeInParts(parts: readonly Part[], store: PartStore): 
 }
 
 /**
- * Decides a request that is likely to be denied: its parts are looked at before any is charged. A denied request then
- * has charged nothing, not even for a moment, and has waited no longer; so a client over its own limit cannot use up
- * the counter of another client whose value it sends. Parts with checks that count when denied are charged at once.
- * @param sinceMs since when the request waits
+ * Decides a request that is likely to be denied: its parts are peeked before any is charged. A denied request then charges
+ * nothing, not even for a moment, and waits no longer. So a client over its own limit cannot use up the counter of another
+ * client by sending that client's value. Parts with checks that count when denied are charged at once.
+ * @param sinceMs when the request began to wait
  * @throws as `consumeInParts` does
  */
 export async function lookBeforeConsume(
@@ -74,7 +74,7 @@ export async function lookBeforeConsume(
     rest = await looks;
     if (allPass(charged) && allPass(rest)) rest = await decide(others, since(sinceMs, store));
   } catch (error) {
-    // this request has had its time
+    // the request's time is over, so the refund is not awaited
     giveBackAll(first, charged, store).catch(() => undefined);
     throw error;
   }
@@ -88,7 +88,7 @@ function countsDenied({ checks }: Part): boolean {
   return checks.some(({ countDenied, cost }) => countDenied && cost > 0);
 }
 
-/** What the parts would answer if the request were denied. */
+/** The results that the parts would have if the request were denied. */
 function lookAt(parts: readonly Part[], store: LookingStore): Promise<Answers> {
   const looks = Promise.all(parts.map(async ({ checks }) => asDenied(checks, await store.peek(checks))));
   // it may be awaited later than it fails
@@ -103,7 +103,7 @@ function since(sinceMs: number, store: PartStore): PartStore {
   };
 }
 
-/** Asks parts at once, and gives back where one of them denies or fails. */
+/** Charges parts in parallel, and refunds them if one of them denies or fails. */
 async function decide(parts: readonly Part[], store: PartStore): Promise<Answers> {
   const asked = await Promise.allSettled(parts.map(async ({ checks }) => store.consume(checks, true)));
   const answers = asked.map((one) => (one.status === 'fulfilled' ? one.value : []));
@@ -116,7 +116,7 @@ async function decide(parts: readonly Part[], store: PartStore): Promise<Answers
   throw failure.reason;
 }
 
-/** What looks at a part tell of a denied request: each check meets what those before it would have charged. */
+/** Turns peeked results into those of a denied request: each check includes the costs of the checks before it. */
 function asDenied(checks: readonly Check[], looks: readonly CheckResult[]): CheckResult[] {
   const costs = new Map<string, number>();
   return looks.map((look, i) => {

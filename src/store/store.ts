@@ -19,7 +19,7 @@ export interface Store {
    * - A counter that is found without an end gets its window, however it came to be.
    *
    * @param refundable whether `refund` may be asked for some of it afterwards
-   * @param sinceMs since when the request waits, by the clock that the store counts waits by; default: since now
+   * @param sinceMs when the request began to wait, by the clock that the store uses for waits; default: now
    * @returns an answer for each check, in the order of the checks; at once where the store need not wait
    * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` (or rejects with it) when the store cannot answer
    */
@@ -60,7 +60,7 @@ export interface StoreHealth {
   readonly store: 'memory' | 'redis';
   /** Whether it is asked; while it is not, `onStoreError` decides. */
   readonly isUp: boolean;
-  /** Why it is not called, or what an operator must know while it is up; else `undefined`. */
+  /** Why the store is not called, or a warning while it is up; else `undefined`. */
   readonly reason: string | undefined;
   /** Since when it is not asked; `undefined` while it is up. */
   readonly since: Date | undefined;

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import type { StoreLog } from './store.js';
 
-/** Warns where counters in memory are one process's, and the application has several. */
+/** Warns if counters are in memory and the application has several processes. */
 export function warnOfWorkers(
   log: StoreLog,
   isWorker: boolean = cluster.isWorker,
@@ -9,15 +9,15 @@ export function warnOfWorkers(
 ): void {
   if (!isOneOfSeveral(isWorker, env)) return;
   log.warn(
-    'Counters are in the memory of this process, which is one of several workers: each allows the whole limit, so a ' +
-      'client gets the limit times the number of workers. Give the option redis, so that the workers share counters.',
+    'Counters are in the memory of this process, which is one of several workers: each worker allows the whole limit, so a ' +
+      'client gets the limit times the number of workers. Set the option redis to share counters between workers.',
   );
 }
 
-/** Workers of `node:cluster`, and instances of PM2, which tells each its number and, mostly, how many there are. */
+/** Detects workers of `node:cluster` and instances of PM2. PM2 sets the number of each instance and usually their count. */
 function isOneOfSeveral(isWorker: boolean, env: NodeJS.ProcessEnv): boolean {
   const { NODE_APP_INSTANCE: instance, instances } = env;
-  // of PM2 a single instance is a worker too
+  // a single PM2 instance is a worker too, but the only one
   if (instance !== undefined && instances === '1') return false;
   return isWorker || Number(instance) > 0 || (instance !== undefined && Number(instances) > 1);
 }

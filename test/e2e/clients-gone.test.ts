@@ -237,7 +237,7 @@ describe('a server that is not the application’s own', () => {
     return app;
   }
 
-  it('tells its clients’ addresses too', async () => {
+  it('knows its clients’ addresses too', async () => {
     const app = await start({ onMissingKey: 'skip' });
     await app.init();
     const handler = app.getHttpAdapter().getInstance();
@@ -250,7 +250,7 @@ describe('a server that is not the application’s own', () => {
     expect(await usedBy(app, '127.0.0.1')).toBe(LIMIT);
   });
 
-  it('counts clients together that came and left before they could be asked', async () => {
+  it('uses one counter for clients that disconnect before their address can be read', async () => {
     const app = await start({ onMissingKey: 'skip' });
     const handler = app.getHttpAdapter().getInstance();
     const server = createServer(handler as never);
@@ -275,7 +275,7 @@ describe('a server that is not the application’s own', () => {
     expect(await usedBy(app, '127.0.0.1')).toBe(0);
   });
 
-  it('tells the addresses of connections that another process hands over', async () => {
+  it('knows the addresses of connections that another process passes on', async () => {
     const app = await start({ onMissingKey: 'skip' });
     await app.init();
     const own = app.getHttpServer();

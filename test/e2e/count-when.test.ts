@@ -493,8 +493,8 @@ describe.each(SUBJECTS)('countWhen on %s, %s', (platform, kind) => {
     ]);
     expect(outcomes[0]!.context.getHandler().name).toBe('get');
     expect(lines).toEqual([
-      '@FreqLimit on Functions.get, rule "throws": the countWhen function failed, and the visit counts: of mine',
-      '@FreqLimit on Functions.get, rule "rejects": the countWhen function failed, and the visit counts: of mine too',
+      '@FreqLimit on Functions.get, rule "throws": the countWhen function failed; the request counts: of mine',
+      '@FreqLimit on Functions.get, rule "rejects": the countWhen function failed; the request counts: of mine too',
     ]);
   });
 

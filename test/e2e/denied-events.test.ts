@@ -76,7 +76,7 @@ describe('a denied event of Kafka', () => {
     expect(seen).toEqual([]);
   });
 
-  it('is no request: those get their answer', async () => {
+  it('does not change requests: they still get their answer', async () => {
     const partition = await startKafka();
     const headers = {
       kafka_correlationId: Buffer.from('1'),
@@ -128,7 +128,7 @@ describe('a denied event of RabbitMQ that must be acknowledged', () => {
 });
 
 describe.each(['tcp', 'redis'] as const)('the filter over %s', (broker) => {
-  it('drops as there is no filter, without a line in the log', async () => {
+  it('drops the event without a filter and without a log line', async () => {
     const transport = await transportOf(broker);
     await startMicroservice(transport, { controllers: [Events] });
     const caller = callerOf(transport);

@@ -75,7 +75,7 @@ describe.each(PLATFORMS)('the user that middleware has set on %s', (platform) =>
     expect(await statuses(1, () => fetch(url))).toEqual([400]);
   });
 
-  it('is read beside all else', async () => {
+  it('is read together with everything else', async () => {
     const { url } = await startApp(platform, parts);
     const send = (user: string, a: string, b: string, c: string) => () =>
       post(`${url}/all?b=${b}`, { a }, { 'x-user': user, 'x-c': c });

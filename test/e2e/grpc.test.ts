@@ -131,7 +131,7 @@ describe('a call of gRPC that is denied', () => {
     expect((await call('Unary', 'a')).code).toBe(8);
   });
 
-  it('ends with the status that stands for the rule’s own', async () => {
+  it('ends with the gRPC status that matches the rule’s statusCode', async () => {
     const { call } = await start();
     expect(await call('Closed')).toMatchObject({ code: 14, details: 'Closed' });
   });
@@ -176,7 +176,7 @@ describe('a call of gRPC that cannot be decided', () => {
     },
   );
 
-  it('is INTERNAL where a function of a rule fails, and tells nothing of it', async () => {
+  it('is INTERNAL without details if a function of a rule fails', async () => {
     jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
     const { call } = await start();
     expect(await call('Fails')).toMatchObject({ code: 13, details: 'Internal Server Error' });

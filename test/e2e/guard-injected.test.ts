@@ -98,7 +98,7 @@ describe.each(PLATFORMS)('FreqLimitGuard on %s', (platform) => {
     expect(await statuses(3, () => fetch(url))).toEqual([200, 200, 429]);
   });
 
-  it('is what APP_GUARD stands for, with useExisting', async () => {
+  it('can be APP_GUARD with useExisting', async () => {
     const { url } = await serve(platform, {
       imports: imported(),
       controllers: [Limited],
@@ -116,7 +116,7 @@ describe.each(PLATFORMS)('FreqLimitGuard on %s', (platform) => {
     ['by one guard in two places', OURS_NOWHERE, [ByType], [ByType], []],
     ['by a guard that waits, in two places', OURS_NOWHERE, [ByToken], [ByToken], []],
     ['by guards of three kinds', {}, [ByType, ByToken], [ByProperty, FreqLimitGuard], [EXISTING]],
-  ])('counts once where it is asked more than once: %s', async (_, extras, onClass, onMethod, providers) => {
+  ])('counts once if several guards call it: %s', async (_, extras, onClass, onMethod, providers) => {
     const { url } = await serve(platform, {
       imports: imported(extras),
       controllers: [guarded(onClass, onMethod)],
@@ -125,7 +125,7 @@ describe.each(PLATFORMS)('FreqLimitGuard on %s', (platform) => {
     expect(await statuses(3, () => fetch(url))).toEqual([200, 200, 429]);
   });
 
-  it('is asked by the example for customers alone', async () => {
+  it('limits only customers in the example', async () => {
     @Injectable()
     class Staff implements CanActivate {
       canActivate(context: ExecutionContext) {

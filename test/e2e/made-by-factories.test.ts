@@ -209,7 +209,7 @@ describe('where it cannot be known how a call ends, it counts, and the log says 
     expect(isFreqLimitExceeded(await run().catch((error: unknown) => error))).toBe(true);
     expect(lines).toEqual([
       expect.stringMatching(
-        /^Queue\.run: its rules with countWhen count every call, because nothing tells how a call ends/,
+        /^Queue\.run: its rules with countWhen count every call, because the outcome of a call is not known/,
       ),
     ]);
   });

@@ -206,7 +206,7 @@ describe.each(PLATFORMS)('a value that is too long on %s', (platform) => {
     await expect(app.get(FreqLimitService).peek(check)).rejects.toThrow('longer than 1024 characters');
   });
 
-  it('is not one that a function normalizes, which is asked once for each request', async () => {
+  it('does not apply to a normalize function, which is called once for each request', async () => {
     const { url } = await startApp(platform, { controllers: [Codes] });
     asked = 0;
     expect((await post(`${url}/twice`, { phone: `${' '.repeat(2_000)}138` })).status).toBe(201);

@@ -221,7 +221,7 @@ describe.each(PLATFORMS)('hooks on %s', (platform) => {
       throw new Error('of a hook');
     };
     const rejects = (): Promise<never> => Promise.reject(new Error('of a hook'));
-    const line = 'A hook failed, and the visit goes on: of a hook';
+    const line = 'A hook failed; the request continues: of a hook';
     const thenable = (): unknown => ({ then: throws });
     const getter = (): unknown => Object.defineProperty({}, 'then', { get: throws });
     const late = (): unknown => ({

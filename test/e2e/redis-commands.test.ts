@@ -41,9 +41,9 @@ describe('a server where commands are renamed', () => {
     return [...told, ...lines, store.health().reason ?? 'up'];
   }
 
-  it('says what to set where there is no INFO, and counts when that is set', async () => {
+  it('says what to set if INFO is disabled, and counts when that is set', async () => {
     await start('info');
-    for (const text of await said()) expect(text).toContain('give the option enableReadyCheck: false');
+    for (const text of await said()) expect(text).toContain('set enableReadyCheck: false');
     await store.close();
     await server.stop();
     await start('info', { enableReadyCheck: false });
@@ -51,7 +51,7 @@ describe('a server where commands are renamed', () => {
     expect(lines).toEqual([]);
   });
 
-  it.each(['evalsha', 'incr'])('says what to enable where there is no %s, and shows no key', async (name) => {
+  it.each(['evalsha', 'incr'])('says what to enable if %s is disabled, and shows no key', async (name) => {
     await start(name);
     const texts = await said();
     for (const text of texts) {
@@ -66,7 +66,7 @@ describe('a server where commands are renamed', () => {
 });
 
 describe('a server that is not there', () => {
-  it('is told of in the same words however often', async () => {
+  it('is reported with the same words every time', async () => {
     const store = await RedisStore.create(
       {
         redis: { port: await freePort() },

@@ -92,11 +92,11 @@ const WAYS: [string, (options: Options) => Promise<RedisOption> | RedisOption][]
   ],
 ];
 
-describe.each(WAYS)('a database that the server refuses, by %s', (_, reach) => {
+describe.each(WAYS)('a database that the server denies, by %s', (_, reach) => {
   it.each([
     ['for want of a right', MISSING_RIGHT, 'give its user +select'],
     ['because there is none', OUT_OF_RANGE, 'the server has no such database'],
-  ])('has nothing counted in database 0 %s', async (_why, options, advice) => {
+  ])('counts nothing in database 0 %s', async (_why, options, advice) => {
     const store = await storeOn(await reach(options));
     await store.open();
     for (let i = 0; i < 3; i++)
@@ -117,7 +117,7 @@ describe.each(WAYS)('a database that the server refuses, by %s', (_, reach) => {
     expect(await counters()).toEqual([0, 1]);
   });
 
-  it('has nothing counted in database 0 when it is refused after a reconnect', async () => {
+  it('counts nothing in database 0 if the server denies the database after a reconnect', async () => {
     await admin.acl('SETUSER', 'limiter', '+select');
     const store = await storeOn(await reach(MISSING_RIGHT));
     await store.open();
@@ -142,7 +142,7 @@ it('goes on with a ready client that the application has moved to another databa
   expect(await counters()).toEqual([1, 0]);
 });
 
-it('tells of a password that is wrong since a reconnect, too', async () => {
+it('also reports a password that is wrong after a reconnect', async () => {
   await admin.acl('SETUSER', 'limiter', '+select');
   const store = await storeOn({ port: server.port, ...MISSING_RIGHT });
   await store.open();

@@ -25,7 +25,7 @@ async function serve(redis: FreqLimitOptions['redis']) {
   return { one, client: clientOf(app.get(FREQ_LIMIT_STORE)) };
 }
 
-describe('a connection on which nothing is heard', () => {
+describe('a silent connection', () => {
   let proxy: Proxy;
 
   beforeEach(async () => {
@@ -56,7 +56,7 @@ describe('a connection on which nothing is heard', () => {
     expect(stream.destroyed).toBe(false);
   });
 
-  it('is kept where nobody waits for anything', async () => {
+  it('is kept open if no command waits', async () => {
     const { one, client } = await serve({ host: '127.0.0.1', port: proxy.port, socketTimeout: 20 });
     await one();
     const { stream } = client;

@@ -56,7 +56,7 @@ class Denying {
   }
 }
 
-describe.each([0, 1, 5])('a process that stands still, %i ms away from Redis', (delayMs) => {
+describe.each([0, 1, 5])('a blocked process, %i ms away from Redis', (delayMs) => {
   let proxy: SlowProxy;
 
   beforeAll(async () => {
@@ -100,7 +100,7 @@ describe.each([0, 1, 5])('a process that stands still, %i ms away from Redis', (
   );
 });
 
-describe('a process that stands still while it connects', () => {
+describe('a process that is blocked while it connects', () => {
   let proxy: SlowProxy;
 
   beforeAll(async () => {

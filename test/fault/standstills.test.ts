@@ -10,7 +10,7 @@ const rows: Row[] = [];
 
 afterAll(() => writeTable(rows));
 
-describe('a process that stands still', () => {
+describe('a blocked or stopped process', () => {
   it.concurrent.each(STANDSTILLS)(
     'does not blame the server, and decides no request without it: $name',
     async (standstill) => {

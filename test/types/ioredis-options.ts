@@ -124,11 +124,11 @@ const wrong: FreqLimitOptions[] = [
   { redis: { host: 'localhost', tls: { rejectUnauthorised: false } } },
   // @ts-expect-error -- a port is a number
   { redis: { host: 'localhost', port: '6379' } },
-  // @ts-expect-error -- belongs into options
+  // @ts-expect-error -- belongs in options
   { redis: { cluster: [7_000], scaleReads: 'all' } },
   // @ts-expect-error -- scaleReads is misspelled
   { redis: { cluster: [7_000], options: { scaleRead: 'all' } } },
-  // @ts-expect-error -- belongs into redisOptions
+  // @ts-expect-error -- belongs in redisOptions
   { redis: { cluster: [7_000], options: { password: 'p' } } },
   // @ts-expect-error -- each node has its own
   { redis: { cluster: [7_000], options: { redisOptions: { host: 'a' } } } },

@@ -127,6 +127,6 @@ describe('a settlement', () => {
     });
     const charged = { checks, results, context: CONTEXT, response: undefined };
     expect(await new Settlement(store).settle(charged, ended)).toBeUndefined();
-    expect(seen).toEqual(['What should not have counted could not be given back: gone']);
+    expect(seen).toEqual(['Refund failed; the request stays counted: gone']);
   });
 });

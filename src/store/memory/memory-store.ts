@@ -135,7 +135,7 @@ export class MemoryStore implements Store {
     steps.forEach(({ check, counter, charged }, i) => {
       const result = results[i];
       if (counter === undefined || result === undefined || !(passes || check.countDenied)) return;
-      // a charge that had no room is not given back: what was cut off from it is not known
+      // a charge that was cut off at the maximum is not refunded: how much was cut off is not known
       if (charged > 0 && charged === check.cost) this.charges.set(result, { counter, units: charged });
     });
   }

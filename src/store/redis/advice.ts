@@ -8,11 +8,11 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/OOM/, 'it is full: raise maxmemory, or give the limiter a Redis of its own'],
   [
     /unknown command\W+info\b/i,
-    'its INFO is renamed or disabled: give the option enableReadyCheck: false, or enable the command',
+    'its INFO is renamed or disabled: set enableReadyCheck: false, or enable the command',
   ],
   [
     /unknown command\W+select\b/i,
-    'its SELECT is renamed or disabled: leave db out and tell applications apart by namespace, or enable the command',
+    'its SELECT is renamed or disabled: leave db out and give each application its own namespace, or enable the command',
   ],
   [
     /unknown (redis )?command/i,
@@ -20,11 +20,11 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /'select'/i,
-    'the connection is not used: give its user +select, or leave db out and tell applications apart by namespace',
+    'the connection is not used: give its user +select, or leave db out and give each application its own namespace',
   ],
   [
     /DB index is out of range/i,
-    'the server has no such database: raise its databases, or leave db out and tell applications apart by namespace',
+    'the server has no such database: raise `databases` in its configuration, or leave db out and give each application its own namespace',
   ],
   [
     /NOPERM|can't run this command|No permissions/i,
@@ -43,26 +43,26 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   [/CLUSTERDOWN/, 'a part of the cluster is down'],
   [
     /CROSSSLOT|MOVED|not allowed in cluster mode/,
-    'it is a cluster: give { cluster: [nodes] } or a Cluster client',
+    'it is a Cluster: set redis to { cluster: [nodes] } or a Cluster client',
   ],
   [/in time/, 'it hangs, is too slow, or timeoutMs is too short for the way to it'],
 ];
 
-/** Arguments that are shorter stand for nobody, and may be a part of any text. */
+/** Shorter arguments are not personal data, and may occur in any text. */
 const SHORTEST_ARGUMENT = 6;
 
-/** An error of a server or a client for logs, with what to do about it where that is known. */
+/** An error of a server or a client for logs, with a hint on what to do if there is one. */
 export function describe(error: unknown): string {
   return advised(showError(withoutArguments(error)));
 }
 
-/** A message with what to do about it where that is known. */
+/** Adds a hint on what to do to a message, if there is one. */
 export function advised(message: string): string {
   const advice = ADVICE.find(([pattern]) => pattern.test(message))?.[1];
   return advice === undefined ? message : `${message} (${advice})`;
 }
 
-/** Servers repeat the arguments of some commands that they refuse; among ours are keys, with addresses and numbers in them. */
+/** Error messages of servers may contain arguments of the command, and those include keys with addresses and phone numbers. */
 function withoutArguments(error: unknown): unknown {
   const { message, code, command } = Object(error) as {
     readonly message?: unknown;

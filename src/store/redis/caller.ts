@@ -3,14 +3,14 @@ import { NotReadyError } from './failures.js';
 import { type Connection, whyNotReady } from './redis-connection.js';
 import type { Script } from './script.js';
 
-/** Most requests that wait at once for a connection that is coming back. Their checks are kept in memory meanwhile. */
+/** How many requests may wait at once for a reconnect. Their checks are in memory meanwhile. */
 const MAX_HELD_REQUESTS = 5_000;
 
 /** One call of a script. */
 export interface Call {
   readonly keys: readonly string[];
   readonly args: readonly string[];
-  /** The server that its keys lie on. */
+  /** The server that has its keys. */
   readonly server: string;
   /** How many requests wait for it. */
   readonly requests: number;
@@ -18,9 +18,9 @@ export interface Call {
 }
 
 /**
- * Calls scripts. A call is written at once, or waits until a connection that was lost a moment ago is back: nothing of it
- * was sent, so nothing can count twice. Nothing is left to the client's own queue, which could send it long after the
- * request was answered.
+ * Calls scripts. A call is sent at once, or waits until a connection that was just lost is back: nothing of it was sent, so
+ * nothing can count twice. The client's own queue is not used, because it could send the call long after the request was
+ * answered.
  */
 export class Caller {
   private held = 0;
@@ -39,7 +39,7 @@ export class Caller {
     }
   }
 
-  /** Waits for the first reconnect, as long as the call may take. */
+  /** Waits for the first reconnect, until the call's deadline. */
   async hold({ server, requests, deadline }: Pick<Call, 'server' | 'requests' | 'deadline'>): Promise<void> {
     const { connection } = this;
     while (!connection.isReady(server)) {

@@ -1,9 +1,9 @@
-/** What is needed of a client to tell which database its connection is in. Known by its methods, as all clients are. */
+/** The parts of an ioredis client that are needed to find out which database its connection uses. */
 export interface WatchedClient {
   readonly status: string;
   readonly isCluster: boolean;
   readonly options?: object | undefined;
-  /** Where the client itself believes to be; not public in ioredis. */
+  /** The database that the client itself assumes; not public in ioredis. */
   readonly condition?: { readonly select?: number } | null | undefined;
   select?(db: number): Promise<unknown>;
   ping?(): Promise<unknown>;
@@ -12,27 +12,27 @@ export interface WatchedClient {
 }
 
 interface Listener {
-  /** The client is ready, and in the database that it is meant to be in. */
+  /** The client is ready and uses the right database. */
   onReady(): void;
-  /** The client is ready, but the server has refused its database. */
+  /** The client is ready, but the server has denied its database. */
   onRefused(error: unknown): void;
 }
 
 const RETRY_MS = 1_000;
-/** Clients whose database is not known to be the right one, and why. */
+/** Clients that are not known to use the right database, with the server's error if there is one. */
 const unconfirmed = new WeakMap<object, unknown>();
 
-/** Whether a client that is ready is in its database too. */
+/** Whether a client that is ready also uses its database. */
 export function isInItsDatabase(client: object): boolean {
   return !unconfirmed.has(client);
 }
 
-/** Why it is not, where the server has said so. */
+/** The server's error, if it has denied the database. */
 export function refusalOf(client: object): unknown {
   return unconfirmed.get(client);
 }
 
-/** Whether it is the server's no to what a client sends while it connects, which no later attempt is likely to change. */
+/** Whether the server has denied AUTH, HELLO or SELECT. A later attempt is not likely to succeed. */
 export function isRefusedHandshake(error: unknown): boolean {
   const { name, command } = Object(error) as {
     readonly name?: unknown;
@@ -42,10 +42,10 @@ export function isRefusedHandshake(error: unknown): boolean {
 }
 
 /**
- * Hears of a client's becoming ready, and answers how to stop that.
+ * Calls the listener when a client becomes ready. Returns a function that stops this.
  *
- * ioredis goes on in database 0 where the server refuses its SELECT, and only emits an error. Counters would land among
- * those of others, so such a client is not used; the server is asked again once a second.
+ * If the server denies SELECT, ioredis only emits an error and continues in database 0. Counters would mix with those of
+ * other applications, so such a client is not used. SELECT is tried again once a second.
  */
 export function watchDatabase(client: WatchedClient, listener: Listener): () => void {
   if (client.isCluster || client.select === undefined || wantedDatabase(client) === 0) {
@@ -64,7 +64,7 @@ export function watchDatabase(client: WatchedClient, listener: Listener): () => 
 class DatabaseCheck {
   private retry: NodeJS.Timeout | undefined;
   private isStopped = false;
-  /** The connection was made before anything could be heard of it. */
+  /** The connection was opened before this listener was added. */
   private isUnseen: boolean;
   private readonly onReady = (): void => void this.confirm();
   private readonly onClose = (): void => {
@@ -73,7 +73,7 @@ class DatabaseCheck {
     unconfirmed.set(this.client, undefined);
   };
   private readonly onError = (error: unknown): void => {
-    // what a connection says that is being made: SELECT was refused, or nothing is known of its answer
+    // an error while connecting: SELECT was denied, or its result is not known
     if (isInItsDatabase(this.client)) return;
     unconfirmed.set(this.client, error);
   };
@@ -106,12 +106,12 @@ class DatabaseCheck {
     const { enableReadyCheck = true } = (this.client.options ?? {}) as {
       readonly enableReadyCheck?: boolean;
     };
-    // without a ready check it is ready before its SELECT is answered; answers come in the order of the questions
+    // without a ready check it is ready before the answer to SELECT; answers come in order, so wait for a later one
     if (!enableReadyCheck) await this.client.ping?.().catch(this.noteSilence);
     this.decide();
   }
 
-  /** Asks for the database again. It is the one the client believes to be in, so nothing changes for others. */
+  /** Sends SELECT again, for the database that the client assumes, so nothing changes for other users of the client. */
   private async ask(): Promise<void> {
     if (this.client.status !== 'ready') return;
     try {
@@ -138,7 +138,7 @@ class DatabaseCheck {
     this.retry.unref();
   }
 
-  /** A refusal is an answer too, and tells that SELECT was answered before. */
+  /** An error reply is an answer too, and shows that SELECT was answered before. */
   private readonly noteSilence = (error: unknown): void => {
     const { name } = Object(error) as { readonly name?: unknown };
     if (name !== 'ReplyError') this.onError(error);

@@ -9,26 +9,26 @@ type Values = Readonly<Record<string, unknown>>;
 const REDIS_FORM =
   "a URL ('redis://host:6379', 'rediss://…'), ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, or an ioredis client";
 
-/** What a URL can say after `?`: ioredis reads all of it as text, and the text `false` is true to it. */
+/** Options that a URL may set after `?`. ioredis reads them as text, so others, such as `false` for a boolean, would go wrong. */
 const IN_URL = ['db', 'family', 'keyPrefix', 'connectionName', 'clientInfoTag', 'username', 'password'];
-/** What `{ cluster: [nodes], options }` is made of. */
-const BESIDE_CLUSTER = new Set(['cluster', 'options']);
+/** The properties of `{ cluster: [nodes], options }`. */
+const CLUSTER_OPTION_NAMES = new Set(['cluster', 'options']);
 const PLACES = ['host', 'port', 'path', 'sentinels', 'Connector'];
-/** What names a server, and so has nothing to say in a Cluster. */
+/** Options that choose a server, and therefore have no effect in a Cluster. */
 const NOT_IN_CLUSTER: Readonly<Record<string, string>> = {
-  host: 'cluster names the nodes',
-  port: 'cluster names the nodes',
-  path: 'cluster names the nodes',
+  host: 'cluster lists the nodes',
+  port: 'cluster lists the nodes',
+  path: 'cluster lists the nodes',
   sentinels: 'a Cluster has no sentinels',
   name: 'a Cluster has no sentinels',
   role: 'a Cluster has no sentinels',
 };
 const CLUSTER_DB =
-  'a Cluster keeps the counters in database 0: leave db out, and tell applications apart by namespace';
+  'the counters of a Cluster are always in database 0: leave db out, and give each application its own namespace';
 
 /**
- * Reads the option `redis`: every value once, also through getters, so that what is checked is what connects.
- * @throws {TypeError} naming the option and the right form where it cannot lead to a Redis; passwords are never shown
+ * Reads and checks the option `redis`. Every value is read once, also through getters, so that the values checked are the ones used.
+ * @throws {TypeError} with the option and its right form if it is wrong; passwords are never shown
  */
 export function readRedisOption(redis: unknown): RedisOption {
   if (typeof redis === 'string') {
@@ -49,7 +49,7 @@ function checkClient({ status, isCluster, options }: RedisClient): void {
   if (typeof (status as unknown) !== 'string')
     throw new TypeError(
       'the client has no status, so it is not a client of ioredis: the limiter sends commands only while status is ' +
-        "'ready'. Give a Redis or Cluster of ioredis; in tests leave redis out, or use nestjs-freq-limit/testing",
+        "'ready'. Pass an ioredis Redis or Cluster; in tests leave redis out, or use nestjs-freq-limit/testing",
     );
   if (!isCluster) return;
   checkKeyPrefix((options ?? {}) as Values);
@@ -60,7 +60,7 @@ function checkClient({ status, isCluster, options }: RedisClient): void {
 function readServer(given: object): RedisConnectionOptions {
   const options = valuesIn(given, SERVER_NAMES);
   const hasPlace = PLACES.some((place) => isGiven(options[place]));
-  // what a connector of the application's own reads, it alone knows; what names no place at all has an error of its own
+  // a custom Connector may read options of its own; options without any place get another error below
   const isLenient = !hasPlace || options['Connector'] !== undefined;
   refuseUnknown(
     given,
@@ -84,13 +84,13 @@ function checkPlace({ host, port, path, db, sentinels, name, role }: Values): vo
   if (isGiven(path) && !isText(path))
     throw new TypeError(`path: ${show(path)} is not the path of a unix socket`);
   if (db !== undefined && !COUNT.fits(db)) throw new TypeError(`db: ${show(db)} is not ${COUNT.words}`);
-  if (isGiven(path)) refuseBeside('path', { host, port, sentinels });
+  if (isGiven(path)) refuseTogetherWith('path', { host, port, sentinels });
   if (isGiven(sentinels)) {
-    refuseBeside('sentinels', { host, port });
+    refuseTogetherWith('sentinels', { host, port });
     checkSentinels(sentinels, name, role);
   } else if (isGiven(name)) {
     throw new TypeError(
-      "name: is the primary's name among sentinels, and there are none; a connection's own name is connectionName",
+      "name: is the primary's name for sentinels, and sentinels is missing; to name the connection, use connectionName",
     );
   }
 }
@@ -98,25 +98,26 @@ function checkPlace({ host, port, path, db, sentinels, name, role }: Values): vo
 function checkSentinels(sentinels: unknown, name: unknown, role: unknown): void {
   if (!Array.isArray(sentinels) || sentinels.length === 0 || !sentinels.every(isSentinel))
     throw new TypeError('sentinels: is not a list of sentinels, each { host, port }');
-  if (!isText(name)) throw new TypeError("name: is missing: the primary's name among the sentinels");
+  if (!isText(name))
+    throw new TypeError('name: is missing: the name that the sentinels have for the primary');
   if (role !== undefined && role !== 'master')
     throw new TypeError(`role: ${show(role)} is not 'master': only the primary takes counters`);
 }
 
-/** Of two places ioredis would take one without a word. */
-function refuseBeside(place: string, others: Values): void {
+/** With two places ioredis would silently use one of them. */
+function refuseTogetherWith(place: string, others: Values): void {
   for (const [other, value] of Object.entries(others)) {
     if (isGiven(value))
       throw new TypeError(
-        `${place} and ${other} are two places: give one, { host, port }, { path } or { sentinels, name }`,
+        `${place} and ${other} cannot be used together: give { host, port }, { path } or { sentinels, name }`,
       );
   }
 }
 
 function readCluster(given: object): RedisClusterOptions {
-  const { cluster, options } = valuesIn(given, BESIDE_CLUSTER);
-  refuseUnknown(given, BESIDE_CLUSTER, placeInCluster);
-  // a text may hold a password, and is never shown
+  const { cluster, options } = valuesIn(given, CLUSTER_OPTION_NAMES);
+  refuseUnknown(given, CLUSTER_OPTION_NAMES, placeInCluster);
+  // a URL may contain a password, so it is never shown
   if (!Array.isArray(cluster) || cluster.length === 0 || !cluster.every(isNode))
     throw new TypeError(
       "cluster: is not a list of nodes, each { host, port }, a URL ('redis://host:6379') or a port",
@@ -145,16 +146,16 @@ function readNodes(given: object): Values {
   const options = valuesIn(given, SERVER_NAMES);
   refuseUnknown(given, SERVER_NAMES, placeInCluster, { place });
   for (const [name, why] of Object.entries(NOT_IN_CLUSTER))
-    if (isGiven(options[name])) throw new TypeError(`${place}${name}: has no effect there: ${why}`);
+    if (isGiven(options[name])) throw new TypeError(`${place}${name}: has no effect here: ${why}`);
   if (options['db'] !== undefined && options['db'] !== 0) throw new TypeError(`${place}db: ${CLUSTER_DB}`);
   return options;
 }
 
-/** Where a name belongs that is given at another place of a Cluster's options. */
+/** Where an option belongs that was given in the wrong part of a Cluster's options. */
 function placeInCluster(name: string): string | undefined {
   if (Object.hasOwn(NOT_IN_CLUSTER, name)) return NOT_IN_CLUSTER[name];
-  if (CLUSTER_NAMES.has(name)) return 'it belongs into options';
-  if (SERVER_NAMES.has(name)) return 'it belongs into options.redisOptions';
+  if (CLUSTER_NAMES.has(name)) return 'it belongs in options';
+  if (SERVER_NAMES.has(name)) return 'it belongs in options.redisOptions';
   return hintFor(name, CLUSTER_NAMES) ?? hintFor(name, SERVER_NAMES);
 }
 
@@ -163,15 +164,14 @@ function valuesIn(given: object, known: ReadonlySet<string>): Values {
   const values: Record<string, unknown> = {};
   for (const name of known) {
     const value = (given as Values)[name];
-    // as good as not given: it must not take away what a limiter needs
+    // undefined must not override the limiter's own default
     if (value !== undefined) values[name] = value;
   }
   return values;
 }
 
 /**
- * Refuses names that are not known. An instance of a class may have some for itself, but none that looks like a typing
- * error.
+ * Throws for unknown option names. An instance of a class may have extra properties, unless one looks like a typing error.
  */
 function refuseUnknown(
   given: object,
@@ -191,7 +191,7 @@ function refuseUnknown(
   }
 }
 
-/** Names of an object's own properties and of its classes' getters. */
+/** Names of an object's own properties and of the getters of its classes. */
 function propertiesOf(given: object): string[] {
   const names = Object.keys(given);
   let level = Object.getPrototypeOf(given) as object | null;
@@ -214,12 +214,12 @@ function isNode(node: unknown): boolean {
   return (host !== undefined || port !== undefined) && isText(host ?? '-') && isPort(port ?? 6379);
 }
 
-/** Whether the URL of a node names another database than 0. */
+/** Whether the URL of a node has a database other than 0. */
 function hasDatabase(node: unknown): boolean {
   return typeof node === 'string' && !/^\/?0*$/.test(new URL(node).pathname);
 }
 
-/** ioredis has `null` for some of what is not given. */
+/** ioredis uses `null` for some options that are not set. */
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
@@ -232,21 +232,21 @@ function isPort(port: unknown): boolean {
   return wholeNumber(1, 65_535).fits(port);
 }
 
-/** Empty braces are no hash tag: the counters of one request would lie anywhere. */
+/** Empty braces are not a hash tag: the counters of one request would be in different slots. */
 function checkKeyPrefix({ keyPrefix, redisOptions }: Values): void {
   const ofNodes = (Object(redisOptions) as { readonly keyPrefix?: unknown }).keyPrefix;
-  // as ioredis reads it: one that is empty gives way
+  // as ioredis reads it: an empty one is ignored
   // eslint-disable-next-line @typescript-eslint/prefer-nullish-coalescing
   const prefix = keyPrefix || (ofNodes ?? '');
   if (typeof prefix !== 'string') throw new TypeError(`keyPrefix: ${show(prefix)} is not a text`);
   const open = prefix.indexOf('{');
   if (open >= 0 && prefix[open + 1] === '}')
     throw new TypeError(
-      `keyPrefix: ${show(prefix)} has empty braces, with which no two counters share a slot`,
+      `keyPrefix: ${show(prefix)} has empty braces, so that no two counters would share a slot`,
     );
 }
 
-/** Never shows the text: it may hold a password. */
+/** Never shows the URL: it may contain a password. */
 function checkUrl(text: string): void {
   const [, query] = /^\/[^?]*\??(.*)$/s.exec(text) ?? [];
   if (query !== undefined) {
@@ -254,10 +254,10 @@ function checkUrl(text: string): void {
     return;
   }
   if (!isUrl(text))
-    throw new TypeError(`the text given is not ${REDIS_FORM}; a password in it is percent-encoded`);
+    throw new TypeError(`the string is not ${REDIS_FORM}; percent-encode the password in a URL`);
   const { pathname, searchParams } = new URL(text);
   if (!/^\/?\d*$/.test(pathname))
-    throw new TypeError('the path of the URL is the number of a database, as in /0');
+    throw new TypeError('the path of the URL must be the number of a database, as in /0');
   checkQuery(searchParams);
   if (pathname.length > 1 && searchParams.has('db'))
     throw new TypeError('the URL names its database twice: in its path, and as db');
@@ -267,7 +267,7 @@ function checkQuery(query: URLSearchParams): void {
   for (const [name, value] of query) {
     if (!IN_URL.includes(name))
       throw new TypeError(
-        `${show(name)} in the URL: a URL can say ${IN_URL.join(', ')}; give the rest as options: { host, port, … }`,
+        `${show(name)} in the URL: a URL can only set ${IN_URL.join(', ')}; set other options in an object: { host, port, … }`,
       );
     if (name === 'db' && !/^\d+$/.test(value))
       throw new TypeError(`db in the URL: ${show(value)} is not the number of a database`);

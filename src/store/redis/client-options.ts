@@ -9,15 +9,15 @@ interface ReadOptions {
   readonly redisOptions?: ReadOptions | undefined;
 }
 
-/** ioredis' timers run before its sockets are read: a process that is busy for so long fails calls that were answered. */
+/** Timers of ioredis run before its sockets are read: if the process is busy for that long, answered calls fail. */
 const LEAST_MS = 5_000;
-/** Long for a process to be busy, short for a server to hang. */
+/** Longer than a process should be busy, and still short for a hung server. */
 const PATIENT_MS = 10_000;
 
 /**
- * What is wrong with the options of a client that was handed in: a line for each that counts requests twice, holds on
- * to a server that hangs, or takes a busy process for one. What it queues does not matter: it is called only when it is
- * ready, and no request waits longer than `timeoutMs`.
+ * Warnings about the options of a client that was passed in: a line for each option that counts requests twice, keeps a
+ * connection to a hung server, or fails when the process is busy. Its queue does not matter: the client is called only when
+ * it is ready, and no request waits longer than `timeoutMs`.
  */
 export function complaintsOf({ isCluster, options }: RedisClient): string[] {
   const given = (options ?? {}) as ReadOptions;
@@ -40,7 +40,7 @@ export function complaintsOf({ isCluster, options }: RedisClient): string[] {
   if (typeof own.socketTimeout !== 'number') {
     complain(
       `socketTimeout: ${PATIENT_MS}`,
-      'holds on to a server that hangs, even when another has taken its place',
+      'keeps its connection to a server that hangs, even after a failover',
     );
   }
   for (const timer of ['socketTimeout', 'commandTimeout'] as const) {
@@ -48,7 +48,7 @@ export function complaintsOf({ isCluster, options }: RedisClient): string[] {
     if (typeof ms === 'number' && ms < LEAST_MS)
       complain(
         `${timer}: ${PATIENT_MS}`,
-        `takes a process that is busy for ${ms} ms for a server that hangs (${timer})`,
+        `treats the server as hung when this process is busy for ${ms} ms (${timer})`,
       );
   }
   return complaints;

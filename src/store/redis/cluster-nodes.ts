@@ -8,7 +8,7 @@ export interface ClusterNode extends LinkedClient {
   off(event: 'ready' | 'end', listener: () => void): unknown;
 }
 
-/** What is used of ioredis' `Cluster`. */
+/** The parts of ioredis' `Cluster` that are used. */
 export interface ClusterClient {
   readonly status: string;
   nodes?(): ClusterNode[];
@@ -21,12 +21,12 @@ export interface ClusterClient {
 /**
  * The connections of a Cluster client, each by its server.
  *
- * ioredis forgets a connection that was lost, and makes it again when another server names it. Until then each call for it
- * fails. So a lost one is looked up at once, and calls can wait for it.
+ * ioredis drops a lost connection, and opens it again when another server reports this server. Until then each call to it
+ * fails. So the slots are refreshed at once when a connection is lost, and calls can wait for that.
  */
 export class ClusterNodes {
   private readonly nodes = new Map<string, ClusterNode>();
-  /** Servers whose connection was lost, while it is looked up where their slots are now. */
+  /** Servers whose connection was lost and whose slots are being refreshed. */
   private readonly lookedUp = new Set<string>();
   /** How to stop hearing of each connection; the client may live longer than this. */
   private readonly silence = new Map<ClusterNode, () => void>();
@@ -42,22 +42,22 @@ export class ClusterNodes {
     cluster.on?.('+node', this.onAdd);
   }
 
-  /** Whether a call for this server leaves at once. One that is not known is left to the client, which asks another. */
+  /** Whether a call to this server is sent at once. For an unknown server the client uses another one. */
   isReady(server: string): boolean {
     if (this.lookedUp.has(server)) return false;
     const node = this.nodes.get(server);
-    // the first call makes a connection that waits for it
+    // in the status `wait` the first call opens the connection
     return node === undefined || node.status === 'wait' || isWritable(node);
   }
 
-  /** Whether the connection to this server is in the making. Those of a Cluster are tried once. */
+  /** Whether the connection to this server is being opened. In a Cluster each is tried once. */
   isReturning(server: string): boolean {
     if (this.lookedUp.has(server)) return true;
     const node = this.nodes.get(server);
     return node !== undefined && node.status !== 'wait' && node.status !== 'end';
   }
 
-  /** Stops to follow. */
+  /** Removes the listeners. */
   detach(): void {
     this.cluster.off?.('+node', this.onAdd);
     for (const stop of this.silence.values()) stop();
@@ -78,7 +78,7 @@ export class ClusterNodes {
       this.silence.delete(node);
       if (this.nodes.get(server) !== node) return;
       this.nodes.delete(server);
-      // one that cannot be connected to would be looked up for ever
+      // not for a server that was never reached: it would be refreshed forever
       if (wasReady && this.cluster.status === 'ready') this.lookUp(server);
       this.onChange();
     };

@@ -4,7 +4,7 @@ import { listeningClock } from './listening-clock.js';
 // the module's own, and taken once, so that a test's fake timers do not keep requests waiting
 const { setImmediate } = timers;
 
-/** A server was silent for as long as a call may take. */
+/** A server did not answer within the time of a call. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 
@@ -14,8 +14,8 @@ export class TimeoutError extends Error {
 }
 
 /**
- * A limit for all the waits on a server that one call consists of. It counts only the time in which this process could
- * have heard the answer, so that its own standstill is never the server's fault.
+ * A time limit for all the waits of one call. It counts only time in which this process could receive the answer, so that a
+ * blocked process is not mistaken for a slow server.
  */
 export class Deadline {
   private readonly endsAtMs: number;
@@ -24,12 +24,12 @@ export class Deadline {
     this.endsAtMs = listeningClock.now() + ms;
   }
 
-  /** For a request that has waited since a moment of `listeningClock`. */
+  /** For a request that began to wait at `startMs` of `listeningClock`. */
   static since(startMs: number, ms: number): Deadline {
     return new Deadline(ms - (listeningClock.now() - startMs));
   }
 
-  /** The answer, or a rejection with a `TimeoutError` when it does not come in time. */
+  /** Resolves with the answer; rejects with a `TimeoutError` if it does not come in time. */
   wait<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const waiting = {
@@ -59,8 +59,8 @@ export class Deadline {
 }
 
 /**
- * Timers run before the sockets are read, so an answer may be there already: the sockets are read once more first. Two
- * turns away, since what else waits for the next one may be the very thing that keeps the process busy.
+ * Timers run before the sockets are read, so the answer may have arrived already: the sockets are read once more first. Two
+ * turns later, because work queued for the next turn may be what keeps the process busy.
  */
 function afterLastLook(then: () => void): void {
   setImmediate(() => setImmediate(then));

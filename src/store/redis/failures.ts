@@ -18,7 +18,7 @@ export function kindOf(error: unknown): Failure {
   return isDisconnect(error) ? 'at once' : 'late';
 }
 
-/** The connection was lost, or there is none in this moment. */
+/** The connection was lost, or there is none at the moment. */
 function isDisconnect(error: unknown): boolean {
   return /Connection is closed|max retries per request/.test(showError(error));
 }
@@ -38,7 +38,7 @@ export function isFull(error: unknown): boolean {
   return /^\W?OOM\b|: -?OOM\b/.test(showError(error));
 }
 
-/** What stands under a key is not a counter. Any other refusal is the server's, whatever the key. */
+/** The value of a key is not a counter. All other errors concern the server, whatever the key. */
 export function isAboutKey(error: unknown): boolean {
   return /WRONGTYPE|not an integer|out of range|would overflow/.test(showError(error));
 }

@@ -5,26 +5,26 @@ import timers from 'node:timers';
 const { setTimeout } = timers;
 const nowMs = performance.now.bind(performance);
 
-/** How often the clock looks up while something waits. */
+/** How often the clock ticks while something waits. */
 const TICK_MS = 10;
-/** The most that one look counts. What lies between two looks beyond it was the process's own standstill. */
+/** The most that one tick counts. If the gap between two ticks is longer, the process itself was blocked. */
 const MAX_GAP_MS = 25;
 
 /** Something that waits for a server. */
 export interface Waiting {
   /**
-   * Looks at the time.
-   * @returns milliseconds until it wants to look again, or `undefined` when it waits no longer
+   * Called on each tick.
+   * @returns milliseconds until the next tick that it needs, or `undefined` if it has stopped waiting
    */
   look(heardMs: number): number | undefined;
 }
 
 /**
- * Counts the time in which this process could hear an answer.
+ * Counts the time in which this process could receive an answer.
  *
- * A process that stands still (a long turn of its event loop, a garbage collection, a suspended machine) hears nothing,
- * and Node runs the timers that are due before it reads its sockets. So a plain timer takes the process's own standstill
- * for a silent server. This clock looks up every few milliseconds, and counts no gap for longer than a short one.
+ * A blocked process (a long turn of its event loop, a garbage collection, a suspended machine) receives nothing, and Node
+ * runs due timers before it reads its sockets. So a plain timer mistakes a blocked process for a silent server. This clock
+ * ticks every few milliseconds, and counts only a short time for a long gap.
  */
 class ListeningClock {
   private readonly waiting = new Set<Waiting>();
@@ -32,7 +32,7 @@ class ListeningClock {
   private lookedAtMs = 0;
   private timer: NodeJS.Timeout | undefined;
 
-  /** Milliseconds heard so far. Only differences mean something, and only while somebody waits. */
+  /** Milliseconds counted so far. Only differences have a meaning, and only while something waits. */
   now(): number {
     const now = nowMs();
     if (this.timer === undefined) this.lookedAtMs = now;
@@ -76,5 +76,5 @@ class ListeningClock {
   }
 }
 
-/** One for the process: its standstill is the same for all that waits. */
+/** One for the process: when it is blocked, everything that waits is blocked. */
 export const listeningClock = new ListeningClock();

@@ -90,7 +90,7 @@ export const CLUSTER_NAMES = namesOf<RedisClusterClientOptions>({
   useSRVRecords: true,
 });
 
-/** What the words of other libraries are called here. */
+/** Option names of other libraries, and what to use here. */
 const HINTS: Readonly<Record<string, string>> = {
   url: "give the URL itself: redis: 'redis://host:6379'",
   uri: "give the URL itself: redis: 'redis://host:6379'",
@@ -111,14 +111,14 @@ const HINTS: Readonly<Record<string, string>> = {
   timeout: 'did you mean connectTimeout or commandTimeout?',
 };
 
-/** What to write instead of a name that is not known here; `undefined` where nothing is like it. */
+/** What to use instead of an unknown name; `undefined` if no known name is similar. */
 export function hintFor(name: string, known: ReadonlySet<string>): string | undefined {
   if (Object.hasOwn(HINTS, name)) return HINTS[name];
   const near = nearest(name, known);
   return near === undefined ? undefined : `did you mean ${near}?`;
 }
 
-/** The known name that a typing error of at most two characters, or other capitals, could have come from. */
+/** The known name that differs by at most two characters, ignoring case. */
 function nearest(name: string, known: ReadonlySet<string>): string | undefined {
   const most = Math.min(2, Math.floor(name.length / 3));
   let best: string | undefined;
@@ -131,7 +131,7 @@ function nearest(name: string, known: ReadonlySet<string>): string | undefined {
   return best;
 }
 
-/** How many characters must be put in, left out or changed to make one text the other; a swap of two counts once. */
+/** The number of insertions, deletions, changes and swaps of neighbours between two texts (Damerau-Levenshtein). */
 function distance(a: string, b: string): number {
   let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {

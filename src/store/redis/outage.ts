@@ -11,10 +11,10 @@ export class Outage {
   private readonly breakers = new Map<string, Breaker>();
   /** The breakers that are open, and why, the longest open first. */
   private readonly open = new Map<Breaker, string>();
-  /** The breakers of servers without which some request was decided, until they answer. */
+  /** Breakers of servers that were unavailable for a request, until they answer again. */
   private readonly lost = new Set<Breaker>();
   private tidiedMs = -Infinity;
-  /** Since when requests are decided without a server, and why. */
+  /** When requests began to be decided without a server, and why. */
   private began:
     { readonly since: Date; readonly sinceMs: number; readonly reason: string; isTold: boolean } | undefined;
   private told = 0;
@@ -52,13 +52,13 @@ export class Outage {
     return { store: 'redis', isUp: reason === undefined, reason, since };
   }
 
-  /** The servers that are not asked. */
+  /** The servers that are not called. */
   *openServers(): Iterable<string> {
     if (this.open.size === 0) return;
     for (const [server, breaker] of this.breakers) if (breaker.isOpen) yield server;
   }
 
-  /** To be called now and then while something is lost: looks through them once a second. */
+  /** Call it now and then while a server is lost: at most once a second it removes servers that no longer exist. */
   tidy(): void {
     const nowMs = performance.now();
     if (this.lost.size === 0 || nowMs < this.tidiedMs + TIDY_MS) return;
@@ -71,7 +71,7 @@ export class Outage {
     for (const breaker of this.open.keys()) breaker.hope();
   }
 
-  /** Opens a breaker for a reason that is the operator's to mend, and tells it though the outage began with another. */
+  /** Opens a breaker for a reason that an operator must fix, and logs it even if the outage began with another reason. */
   refuse(breaker: Breaker, reason: string): void {
     breaker.open(reason);
     if (this.open.get(breaker) === reason) return;
@@ -104,7 +104,7 @@ export class Outage {
     }
   }
 
-  /** Some request was decided without this server: a line, the first time. */
+  /** A request was decided without this server. Logs the first time. */
   noteLoss(breaker: Breaker, reason: string): void {
     if (!this.isKnown(breaker)) return;
     this.lost.add(breaker);
@@ -130,12 +130,12 @@ export class Outage {
     return ++this.told <= MOST_TOLD;
   }
 
-  /** This server answers: a line, when it is the last one that did not. */
+  /** This server answers. Logs when no other server is lost. */
   noteReturn(breaker: Breaker): void {
     if (this.lost.size > 0 && !breaker.isOpen) this.forget(breaker);
   }
 
-  /** Not so for a call that was on its way to a server which is forgotten since. */
+  /** False for a call in flight to a server that was removed meanwhile. */
   private isKnown(breaker: Breaker): boolean {
     return [...this.breakers.values()].includes(breaker);
   }

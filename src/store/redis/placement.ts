@@ -54,8 +54,8 @@ function failed(problem: string, cause?: unknown): FreqLimitError {
 }
 
 /**
- * FNV-1a of a key's text, from where its group ends: quick, and the same in every process. Anybody can compute it, so
- * that values of one tag can be found; with `hashKeys` the text is an HMAC, and that takes its secret.
+ * FNV-1a of a key's text, from where its group ends: fast, and the same in every process. Anybody can compute it and find
+ * values of one tag. With `hashKeys` the text is an HMAC, which cannot be computed without the secret.
  */
 function hash(key: string, from: number): number {
   let value = 0x811c9dc5;

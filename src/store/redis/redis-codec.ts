@@ -8,13 +8,13 @@ const ALL_PASS = 0;
 const EACH = 1;
 
 /**
- * Most counters in one call. Where all requests pass, 64 hold the server for 0.05 to 0.11 ms, and several calls are in
- * flight under load. `docs/performance.md` has the figures.
+ * The maximum number of counters in one call. If all requests pass, 64 block the server for 0.05 to 0.11 ms, and several
+ * calls are in flight under load. `docs/performance.md` has the figures.
  */
 const MOST_KEYS = 64;
 /**
- * Most checks in one call, however few counters they go to: where one of them denies, all are gone through, in 0.6 µs
- * each. The longest such call holds the server for some 0.3 ms. A single request with more goes in one call all the same.
+ * The maximum number of checks in one call, for any number of counters: if one of them denies, the script handles all of
+ * them, in 0.6 µs each. The longest such call blocks the server for about 0.3 ms. A single request with more is still one call.
  */
 const MOST_CHECKS = 256;
 
@@ -57,14 +57,14 @@ export class Batch {
   private wantsEnds = false;
   /** Whether it changes any counter. */
   isCharging = false;
-  /** How many counters its call has opened, known when it is answered. */
+  /** How many counters its call has created. Set when the answer is read. */
   opened = 0;
 
   get requests(): readonly Request[] {
     return this.members.map(({ request }) => request);
   }
 
-  /** How many requests it has. */
+  /** The number of its requests. */
   get size(): number {
     return this.members.length;
   }

@@ -11,19 +11,19 @@ import { ReturningLink } from './returning-link.js';
 import { SilenceWatch } from './silence-watch.js';
 import type { StoreLog } from '../store.js';
 
-/** A client, how its connections are, and what is ours to do with them. A server is named as in `client.slots`. */
+/** A client and the state of its connections. A server is named as in `client.slots`. */
 export interface Connection {
   readonly client: RedisClient;
   /** Connects and waits until the server is ready, a second at most; what fails goes on in the background. */
   open(): Promise<void>;
   close(): Promise<void>;
-  /** Whether what is sent to this server now leaves at once. */
+  /** Whether a call to this server is sent at once. */
   isReady(server: string): boolean;
-  /** Whether the connection to this server was lost a moment ago, and its first reconnect is under way. */
+  /** Whether the connection to this server was just lost, and its first reconnect is in progress. */
   isReturning(server: string): boolean;
-  /** Waits until it is worth looking at both again. */
+  /** Resolves when one of the two above may have changed. */
   changed(): Promise<void>;
-  /** Closes the connection to this server if nothing is heard on it for a while. */
+  /** Closes the connection to this server if it stays silent. */
   watch(server: string): void;
 }
 
@@ -31,7 +31,7 @@ export interface Connection {
 export interface ConnectionListener {
   /** The connection was lost, and the first reconnect has failed. */
   onLost(reason: string): void;
-  /** The server takes the connection, and refuses its user or its database. */
+  /** The server accepts the connection, but denies its user or its database. */
   onRefused(reason: string): void;
   /** The connection may be used. */
   onReady(): void;
@@ -84,7 +84,7 @@ async function loadIoredis(): Promise<Ioredis> {
   } catch (error) {
     throw new FreqLimitError(
       'FREQ_LIMIT_INVALID_OPTIONS',
-      'redis: counting in Redis needs the package ioredis',
+      'redis: counting in Redis needs the package ioredis: run npm install ioredis',
       {
         cause: error,
       },
@@ -101,7 +101,7 @@ function limiterOptions(): object {
     maxRetriesPerRequest: 0,
     // a visit is answered now or not at all: none waits in memory for a server that is away
     enableOfflineQueue: false,
-    // of sentinels; the connection itself is watched by SilenceWatch, and so is all that it asks and is asked
+    // for connections to sentinels; SilenceWatch watches the connection itself and its commands
     connectTimeout: 1_000,
     // a sentinel that hangs: ask the next one
     sentinelCommandTimeout: 1_000,
@@ -136,21 +136,21 @@ function clusterOptions(): object {
   };
 }
 
-/** Requests wait for the first reconnect, so it comes at once; then not all processes in the same moment. */
+/** Requests wait for the first reconnect, so it comes at once. Later ones differ in each process, so that not all come together. */
 function backOff(times: number): number {
   return times === 1 ? Math.random() * 10 : Math.min(50 * times, 1_000) + Math.random() * 50;
 }
 
-/** What becomes of a connection. */
+/** Called when the state of a connection changes. */
 interface ConnectionEvents {
   onReady(): void;
   onRefused(error: unknown): void;
   onLost(): void;
 }
 
-/** What connections of our own and clients handed in have in common. */
+/** The common part of our own connections and of clients that were passed in. */
 abstract class FollowedConnection {
-  /** Resolves when it is known for the first time whether the connection may be used. */
+  /** Resolves when it is first known whether the connection may be used. */
   protected readonly settled: Promise<void>;
   private readonly nodes: ClusterNodes | undefined;
   private readonly link: ReturningLink;
@@ -196,7 +196,7 @@ abstract class FollowedConnection {
 
   isReturning(server: string): boolean {
     if (!this.link.isReady) return this.link.isReturning;
-    // the server is still to confirm the database
+    // the server has not confirmed the database yet
     if (!isInItsDatabase(this.client)) return refusalOf(this.client) === undefined;
     return this.nodes?.isReturning(server) ?? false;
   }
@@ -287,7 +287,7 @@ class OwnConnection extends FollowedConnection implements Connection {
     }
   }
 
-  /** ioredis connects a node at its first command, and meanwhile denies the next ones; so it is connected now. */
+  /** ioredis connects to a node at its first command, and rejects commands until then, so it is connected now. */
   private addNode(node: Redis): void {
     const server = serverOf(node);
     const watch = new SilenceWatch(node, this.timeoutMs);
@@ -341,7 +341,7 @@ class BorrowedConnection extends FollowedConnection implements Connection {
       onRefused: (error) => {
         listener.onRefused(`Redis cannot be reached: ${describe(error)}`);
       },
-      // its owner may close it at any time: that is worth a line only when a request finds it closed
+      // its owner may close it at any time: logged only when a request needs it
       onLost: ignore,
     });
   }
@@ -360,17 +360,17 @@ class BorrowedConnection extends FollowedConnection implements Connection {
   }
 
   watch(): void {
-    // others may wait on it for as long as they like, so it is theirs to close
+    // other code may wait on it for any time, so only its owner may close it
   }
 }
 
-/** Why nothing may be sent to a client. */
+/** Why no call may be sent to a client. */
 export function whyNotReady(client: { readonly status: string }): string {
   const refusal = refusalOf(client);
   if (refusal !== undefined) return showError(refusal);
   return client.status === 'ready'
     ? 'the server has not confirmed the database yet'
-    : `the connection is not ready, but ${client.status}`;
+    : `the connection is not ready (status: ${client.status})`;
 }
 
 function ignore(): void {

@@ -1,11 +1,11 @@
 import type { ConnectionOptions } from 'node:tls';
 
 /*
- * The options of ioredis 5 and 6, written down here: an application that counts in memory has no ioredis, and still
- * compiles against these declarations. Two versions of ioredis differ in their own types; both fit here.
+ * The options of ioredis 5 and 6, declared here because an application that counts in memory has no ioredis and must still
+ * compile. The option types of both versions can be assigned to these.
  */
 
-/** An address and where it can be reached from here, or a function that says so. */
+/** Maps the address of a server to the address where this process can reach it; or a function that does so. */
 export type RedisNatMap =
   | Readonly<Record<string, { readonly host: string; readonly port: number }>>
   | ((address: string) => { host: string; port: number } | null);
@@ -32,10 +32,10 @@ interface SentinelReplica {
   readonly prio?: number | undefined;
 }
 
-/** What a client of one server and a Cluster's client have in common. */
+/** Options of both a client of one server and a Cluster's client. */
 interface SharedOptions {
   /**
-   * ioredis puts it before every key, before our `namespace`: rights for keys then begin with it too.
+   * ioredis puts it before every key, before `namespace`. Key patterns in the rights of the Redis user must include it.
    * @default none
    */
   readonly keyPrefix?: string | undefined;
@@ -44,7 +44,7 @@ interface SharedOptions {
   readonly enableReadyCheck?: boolean | undefined;
   readonly enableAutoPipelining?: boolean | undefined;
   readonly autoPipeliningIgnoredCommands?: string[] | undefined;
-  /** The limiter connects when the application starts, whatever is given here. */
+  /** No effect: the limiter always connects when the application starts. */
   readonly lazyConnect?: boolean | undefined;
   readonly scripts?: RedisScripts | undefined;
   readonly himportFieldsets?: readonly object[] | undefined;
@@ -114,7 +114,7 @@ export interface RedisConnectionOptions extends SharedOptions {
   readonly maxRetriesPerRequest?: number | null | undefined;
   readonly autoResendUnfulfilledCommands?: boolean | undefined;
   readonly autoResubscribe?: boolean | undefined;
-  /** `null`: a connection that is lost is never made again. */
+  /** `null`: a lost connection is never opened again. */
   readonly retryStrategy?: RetryStrategy;
   readonly reconnectOnError?: ((error: Error) => boolean | 1 | 2) | null | undefined;
   readonly readOnly?: boolean | undefined;
@@ -127,7 +127,7 @@ export interface RedisConnectionOptions extends SharedOptions {
   readonly Connector?: unknown;
 }
 
-/** What each node of a Cluster has its own of, or the Cluster decides. */
+/** Options that differ for each node of a Cluster, or that the Cluster itself decides. */
 type NotForNodes =
   | 'host'
   | 'port'
@@ -158,7 +158,7 @@ export interface RedisClusterClientOptions extends SharedOptions {
         ) => void,
       ) => void)
     | undefined;
-  /** Counters are written, so all calls go to primaries, whatever is given here. */
+  /** No effect: all calls write counters, so they go to primaries. */
   // eslint-disable-next-line @typescript-eslint/no-unsafe-function-type -- as ioredis has it
   readonly scaleReads?: 'master' | 'slave' | 'all' | Function | undefined;
   readonly maxRedirections?: number | undefined;
@@ -176,7 +176,7 @@ export interface RedisClusterClientOptions extends SharedOptions {
 /** The options of the connection to each node of a Cluster. */
 export type RedisNodeOptions = Omit<RedisConnectionOptions, NotForNodes>;
 
-/** Some nodes of a Redis Cluster, to find the others by, and the options of ioredis' `Cluster`. */
+/** Some nodes of a Redis Cluster, from which the others are found, and the options of ioredis' `Cluster`. */
 export interface RedisClusterOptions {
   /** At least one: `{ host, port }`, `'redis://host:6379'` or a port. */
   readonly cluster: readonly (

@@ -31,7 +31,7 @@ const THE_SERVER = '';
 /** Of a slot that no server has. */
 const NOBODY = 'nobody';
 const SLOTS = 16_384;
-/** How long the counter of a probe lives. */
+/** When the counter of a probe expires. */
 const PROBE_MS = 1_000;
 
 export interface RedisStoreOptions {
@@ -49,7 +49,7 @@ export interface RedisStoreOptions {
 interface Charge {
   /** The server's clock at the end of the window that was charged. */
   readonly endsAtMs: number;
-  /** The end of the time that the request itself has. */
+  /** The deadline of the request itself. */
   readonly deadline: Deadline;
 }
 
@@ -191,7 +191,7 @@ export class RedisStore implements Store {
     return this.coalescer.ask(tagIn(first.key), request);
   }
 
-  /** For a request that has waited already: its time is not that of others. */
+  /** For a request that has waited already: it has less time than others, so it gets its own call. */
   private askAlone(request: Omit<Request, 'resolve' | 'reject'>, deadline: Deadline): Promise<CheckResult[]> {
     return new Promise((resolve, reject) => {
       const batch = new Batch();
@@ -201,8 +201,8 @@ export class RedisStore implements Store {
   }
 
   /**
-   * Whether a request may try a server whose breaker is open. Only a charge may: that a look succeeds says nothing of
-   * whether the server takes a charge, so a charge of our own tries it for the look.
+   * Whether a request may try a server whose breaker is open. Only a charge may: a server that answers a peek may still
+   * deny charges. For a peek, a probe charges a counter of our own.
    */
   private mayTry(server: string, charging: boolean, checks: readonly Check[]): boolean {
     if (charging && checks.some(({ cost }) => cost > 0)) return this.outage.breakerOf(server).admits();
@@ -268,7 +268,7 @@ export class RedisStore implements Store {
       breaker.fail(toFailure(refusal).message, 'sure');
       return;
     }
-    // a look that was on its way when a charge was refused tells nothing of charges
+    // a peek that was in flight when a charge was denied does not show that charges work
     if (breaker.isOpen && !batch.isCharging) return;
     this.hasFailed = false;
     breaker.succeed();
@@ -284,7 +284,7 @@ export class RedisStore implements Store {
     return failure;
   }
 
-  /** Charges a counter of its own on a server that is not asked, once its rest is over, to find out whether it is back. */
+  /** Charges a counter of our own on a server with an open breaker, when its pause is over, to find out whether it is back. */
   private probe(server: string): void {
     if (!this.outage.breakerOf(server).admits()) return;
     const key = this.probeKeyOn(server);
@@ -300,7 +300,7 @@ export class RedisStore implements Store {
     void this.send(batch);
   }
 
-  /** A key that lies on a server; `undefined` where it has no slot any more. */
+  /** A key of this server; `undefined` if it no longer has a slot. */
   private probeKeyOn(server: string): string | undefined {
     const { namespace } = this.options;
     if (this.client.isCluster && server === THE_SERVER) return undefined;
@@ -311,7 +311,7 @@ export class RedisStore implements Store {
     return undefined;
   }
 
-  /** Asks; where the server is full, once more in the way that is let in, for so many new counters. */
+  /** Calls the script. If the server is full, calls it once more with the flag for that, for a limited number of counters. */
   private async call(batch: Batch, server: string, deadline: Deadline): Promise<unknown> {
     const call = { ...batch.encode(), server, requests: batch.size, deadline };
     try {
@@ -332,7 +332,7 @@ export class RedisStore implements Store {
       this.tell(toFailure(error).message);
       return reply;
     } catch (second) {
-      // a server that is older than the flag does not know what it reads
+      // servers before Redis 7 do not know the flag
       throw showError(second).includes('compiling') ? error : second;
     }
   }
@@ -461,5 +461,5 @@ function probeCheck(key: string): Check {
 }
 
 function ignore(): void {
-  // what a probe finds out, its breaker hears
+  // the breaker gets the result of a probe
 }

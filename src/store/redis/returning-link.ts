@@ -1,4 +1,4 @@
-/** The events of a client of ioredis, `Redis` or `Cluster`, that tell how its connection is. */
+/** The parts of an ioredis client, `Redis` or `Cluster`, that show the state of its connection. */
 export interface LinkedClient {
   readonly status: string;
   readonly stream?: { readonly writable?: boolean } | undefined;
@@ -8,7 +8,7 @@ export interface LinkedClient {
 
 type LinkEvent = 'ready' | 'close' | 'end';
 
-/** Follows a connection: whether calls leave at once, and if not, whether it was lost a moment ago and comes back. */
+/** Follows a connection: whether calls are sent at once, and if not, whether it was just lost and is reconnecting. */
 export class ReturningLink {
   private wasReady: boolean;
   private isReconnecting = false;
@@ -16,9 +16,9 @@ export class ReturningLink {
 
   constructor(
     private readonly client: LinkedClient,
-    /** Called when the first reconnect has failed, or there is none. */
+    /** Called when the first reconnect has failed, or when the client does not reconnect. */
     private readonly onLost: () => void,
-    /** Called whenever one of the two answers below may be another. */
+    /** Called whenever `isReady` or `isReturning` may have changed. */
     private readonly onChange: () => void,
   ) {
     this.wasReady = client.status === 'ready';
@@ -39,18 +39,18 @@ export class ReturningLink {
     this.each((event, on) => client.on?.(event, on));
   }
 
-  /** Whether a call that is made now leaves at once. */
+  /** Whether a call is sent at once. */
   get isReady(): boolean {
     return isWritable(this.client);
   }
 
-  /** Whether the connection was lost a moment ago and its first reconnect is under way. */
+  /** Whether the connection was just lost and its first reconnect is in progress. */
   get isReturning(): boolean {
-    // a connection that the server has closed shows it before its events come
+    // if the server has closed the connection, the stream shows it before the events come
     return this.isReconnecting || (this.wasReady && !this.isReady);
   }
 
-  /** Stops to follow. */
+  /** Removes the listeners. */
   detach(): void {
     this.each((event, on) => this.client.off?.(event, on));
   }
@@ -73,7 +73,7 @@ export class ReturningLink {
   }
 }
 
-/** Whether what is sent now goes to the server at once. */
+/** Whether a command goes to the server at once. */
 export function isWritable({ status, stream }: LinkedClient): boolean {
   return status === 'ready' && stream?.writable !== false;
 }

@@ -38,8 +38,8 @@ const callPlainly: Call = (client, command, script, keys, args) =>
   client[command](script, keys.length, ...keys, ...args);
 
 /**
- * A Cluster with `enableAutoPipelining` pools the calls of one turn. Up to ioredis 5.4 it takes the script for the key,
- * and then refuses the pool because its keys lie on several servers.
+ * A Cluster with `enableAutoPipelining` pools the calls of one turn. Up to ioredis 5.4 it uses the script as the key, and then
+ * rejects the pool because its keys belong to several servers.
  */
 function poolsCalls(client: RedisClient): boolean {
   if (!client.isCluster) return false;
@@ -52,7 +52,7 @@ function poolsCalls(client: RedisClient): boolean {
 const callAlone: Call = async (client, command, script, keys, args) => {
   const answers = await client.pipeline?.([[command, script, keys.length, ...keys, ...args]]).exec();
   const [first] = answers ?? [];
-  if (first === undefined) throw new Error('the client runs no pipelines');
+  if (first === undefined) throw new Error('the client does not support pipelines');
   const [error, answer] = first;
   if (error !== null) throw error;
   return answer;

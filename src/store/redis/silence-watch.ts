@@ -1,10 +1,10 @@
 import { listeningClock, type Waiting } from './listening-clock.js';
 
-/** What is watched of a connection of ioredis 5 or 6. */
+/** The parts of an ioredis 5 or 6 client that are watched. */
 export interface WatchedClient {
   readonly status: string;
   readonly stream?: WatchedStream | undefined;
-  /** Commands that were written and have no answer yet. */
+  /** Commands that were sent and have no answer yet. */
   readonly commandQueue?: { readonly length: number } | undefined;
   readonly options: TimerOptions;
   on(event: 'connecting', listener: () => void): unknown;
@@ -23,21 +23,21 @@ interface TimerOptions {
   readonly connectTimeout?: unknown;
 }
 
-/** Most milliseconds that a server may take, by the clock that leaves out the process's own standstill. */
+/** How many milliseconds a server may take. Time in which the process itself was blocked does not count. */
 interface Patience {
   /** To connect. */
   readonly connecting: number;
-  /** To answer what the client asks when it has connected. */
+  /** To answer the commands that the client sends when it has connected. */
   readonly connect: number;
   /** To send anything while commands wait. */
   readonly ready: number;
 }
 
 /**
- * Closes a connection on which nothing is heard any more, so that ioredis looks for the primary again.
+ * Closes a silent connection, so that ioredis looks for the primary again.
  *
- * It replaces ioredis' `socketTimeout`, `commandTimeout` and `connectTimeout`. Those are timers that run before the
- * sockets are read: after a standstill of the process they close a connection whose answer is already there.
+ * It replaces ioredis' `socketTimeout`, `commandTimeout` and `connectTimeout`. Those are timers that run before the sockets
+ * are read: after the process was blocked they close a connection whose answer has already arrived.
  */
 export class SilenceWatch implements Waiting {
   private readonly patience: Patience;
@@ -55,7 +55,7 @@ export class SilenceWatch implements Waiting {
     });
   }
 
-  /** Watches until the client waits for nothing. */
+  /** Watches until the client has no more commands waiting. */
   start(): void {
     this.stream = undefined;
     listeningClock.add(this);
@@ -66,12 +66,12 @@ export class SilenceWatch implements Waiting {
     if (status !== 'connecting' && status !== 'connect' && status !== 'ready') return undefined;
     if (status === 'ready' && !this.hasCommands) return undefined;
     const ms = this.patience[status];
-    // none yet, or still the one of the last connection, as while sentinels are asked
+    // there is no new stream yet, for example while sentinels are queried
     if (stream === undefined || stream.destroyed) return ms;
     if (this.isHeard(stream)) this.note(stream, heardMs);
     const leftMs = this.heardAtMs + ms - heardMs;
     if (leftMs > 0) return leftMs;
-    stream.destroy(new Error(`nothing was heard for ${ms} ms`));
+    stream.destroy(new Error(`the server sent nothing for ${ms} ms`));
     return undefined;
   }
 
@@ -79,7 +79,7 @@ export class SilenceWatch implements Waiting {
     return (this.client.commandQueue?.length ?? 0) > 0;
   }
 
-  /** Whether the server has said something since the last look, or has nothing to say, as while it loads its data. */
+  /** Whether the server has sent something since the last tick, or need not send anything, as while it loads its data. */
   private isHeard(stream: WatchedStream): boolean {
     if (stream !== this.stream || stream.bytesRead !== this.bytesRead) return true;
     return this.client.status === 'connect' && !this.hasCommands;
@@ -89,12 +89,12 @@ export class SilenceWatch implements Waiting {
     this.stream = stream;
     this.bytesRead = stream.bytesRead;
     this.heardAtMs = heardMs;
-    // ioredis' own timer for connecting, which would run before the socket is read
+    // disables ioredis' own connect timer, which would run before the socket is read
     if (this.client.status === 'connecting') stream.setTimeout?.(0);
   }
 }
 
-/** Takes the timers out of a client's options. `connectTimeout` stays there for the connections to sentinels. */
+/** Removes the timers from a client's options. `connectTimeout` stays, for the connections to sentinels. */
 function takeOver(options: TimerOptions, timeoutMs: number): Patience {
   const { socketTimeout, commandTimeout, connectTimeout } = options;
   delete options.socketTimeout;

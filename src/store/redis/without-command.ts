@@ -1,17 +1,17 @@
 import { types } from 'node:util';
 
-/** Errors inside errors: how deep they are followed. */
+/** How deep nested errors are copied. */
 const MAX_DEPTH = 4;
 const MAX_ERRORS = 16;
 const NESTED = ['cause', 'lastNodeError'] as const;
 
-/** A server that does not know a command repeats its arguments, and keys are among them. */
+/** For an unknown command a server repeats its arguments, and these include keys. */
 const ARGUMENTS = /,? with args beginning with:.*$/s;
 
 /**
- * A copy of an error of the client without the command: ioredis keeps its arguments on the error, with the keys in the
- * clear, and error reporters send whatever an error holds. The copy keeps the class, name, message, stack, plain
- * properties such as `code`, and the errors inside.
+ * A copy of a client error without the command. ioredis stores the command's arguments on the error, with unhashed keys, and
+ * error reporters send all properties of an error. The copy keeps the class, name, message, stack, plain properties such as
+ * `code`, and nested errors.
  */
 export function withoutCommand(error: unknown, depth = 0): unknown {
   if (!isError(error)) return isPlain(error) ? error : undefined;
@@ -52,7 +52,7 @@ function define(error: Error, name: string, value: unknown, enumerable = false):
   Object.defineProperty(error, name, { value, enumerable, configurable: true, writable: true });
 }
 
-/** Of any realm: a test runner's errors are not of Node's class. */
+/** Works for any realm: errors of a test runner are not instances of Node's `Error`. */
 function isError(error: unknown): error is Error {
   return types.isNativeError(error);
 }

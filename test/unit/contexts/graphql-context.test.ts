@@ -63,7 +63,7 @@ describe('a field', () => {
     }
   });
 
-  it('is one of the operation where nothing is told of it', () => {
+  it('is a field of the operation if there is no information on it', () => {
     expect(isFieldOfResult(contextOf(undefined, {}, {}, undefined))).toBe(false);
     expect(isFieldOfResult(contextOf('value'))).toBe(true);
   });

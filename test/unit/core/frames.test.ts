@@ -21,7 +21,7 @@ describe('the frames of an error', () => {
     ['was shortened', (message: string) => message.slice(0, 1)],
     ['was taken away', () => ''],
     ['is not a text any more', () => 5 as unknown as string],
-  ])('hold no line of a client if the message %s', (_, change) => {
+  ])('contain no line of a client if the message %s', (_, change) => {
     const error = thrower(FORGED);
     expect(error.stack).toContain('admin');
     error.message = change(error.message);

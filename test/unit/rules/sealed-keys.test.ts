@@ -52,7 +52,7 @@ describe('the text of a key that comes from a visitor', () => {
     expect(placement.tagOf(other!)).not.toBe(one);
   });
 
-  it('has a hash tag that only the secret tells: values of one tag under one secret are spread under another', () => {
+  it('has a hash tag that depends on the secret: values of one tag get different tags with another secret', () => {
     const placement = new Placement({ namespace: 'fl', buckets: 16, hashTag: undefined });
     const phones = Array.from({ length: 1_000 }, (_, i) => `+1555${1_000_000 + i}`);
     const tagBy = (seal: Seal, phone: string): string =>

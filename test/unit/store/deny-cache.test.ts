@@ -106,7 +106,7 @@ describe('DenyCache', () => {
     expect((await consume({ ...dear, cost: 1 }))[0]).toMatchObject({ allowed: true, used: 5 });
   });
 
-  it('answers whole what it heard of together', async () => {
+  it('answers a whole request whose counters were stored together', async () => {
     const { consume, asked } = subject();
     const other = check('other', { limit: 9 });
     await consume(one);
@@ -152,7 +152,7 @@ describe('DenyCache', () => {
       expect(verdict.tightest).toBe(results[1]);
     });
 
-    it('is asked where no remembered counter denies', async () => {
+    it('calls the store if no remembered counter denies', async () => {
       const { consume, asked, before } = await full();
       expect((await consume(fresh(1), { ...one, limit: 3 })).map(({ used }) => used)).toEqual([1, 3]);
       expect((await consume(fresh(1), { ...one, limit: 3, cost: 0 })).map(({ used }) => used)).toEqual([
@@ -161,7 +161,7 @@ describe('DenyCache', () => {
       expect(asked()).toBe(before + 2);
     });
 
-    it('is asked where it counts when denied, and not where it only could', async () => {
+    it('calls the store if countDenied charges, and not if its cost is 0', async () => {
       const { consume, asked, before } = await full();
       for (let i = 0; i < 3; i++) await consume(one, fresh(1, { countDenied: true }));
       expect(asked()).toBe(before + 3);
@@ -178,7 +178,7 @@ describe('DenyCache', () => {
       expect(inner.size).toBe(1);
     });
 
-    it('is asked again after a second', async () => {
+    it('calls the store again after a second', async () => {
       const { consume, asked, before, advance } = await full();
       advance(1_000);
       await consume(fresh(1), one);

@@ -308,7 +308,7 @@ describe('a request in parts that is looked at first', () => {
     expect(['a1', 'a2'].map(used)).toEqual([1, 0]);
   });
 
-  it('asks the rest nothing more where what counts when denied denies', async () => {
+  it('does not charge the other parts if a countDenied part denies', async () => {
     const { consume, asked } = looking();
     const results = await consume(five('a', { countDenied: true, limit: 0 }), five('b'));
     expect(asked).toEqual(['peek b', 'consume a']);

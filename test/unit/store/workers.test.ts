@@ -14,8 +14,8 @@ describe('counters in the memory of one of several processes', () => {
     ['a worker of an older PM2', true, { NODE_APP_INSTANCE: '0', pm_id: '0' }],
     ['the first of PM2’s forks', false, { NODE_APP_INSTANCE: '0', pm_id: '0', instances: '2' }],
     ['the second of PM2’s forks', false, { NODE_APP_INSTANCE: '1', pm_id: '1' }],
-  ])('are warned of once in %s', (_, isWorker, env) => {
-    expect(linesOf(isWorker, env)).toEqual([expect.stringContaining('Give the option redis')]);
+  ])('log one warning in %s', (_, isWorker, env) => {
+    expect(linesOf(isWorker, env)).toEqual([expect.stringContaining('Set the option redis')]);
   });
 
   it.each<[string, boolean, NodeJS.ProcessEnv]>([
@@ -24,7 +24,7 @@ describe('counters in the memory of one of several processes', () => {
     ['the only worker of PM2', true, { NODE_APP_INSTANCE: '0', pm_id: '0', instances: '1' }],
     ['a process with a variable that is called the same', false, { instances: '4' }],
     ['a process with an empty one', false, { NODE_APP_INSTANCE: '' }],
-  ])('are not warned of in %s', (_, isWorker, env) => {
+  ])('log no warning in %s', (_, isWorker, env) => {
     expect(linesOf(isWorker, env)).toEqual([]);
   });
 });

@@ -20,9 +20,9 @@ describe('advised', () => {
     ['MISCONF Redis is configured to save RDB snapshots', 'takes no writes'],
     ['NOREPLICAS Not enough good replicas to write.', 'too few replicas'],
     ['CLUSTERDOWN Hash slot not served', 'a part of the cluster is down'],
-    ["CROSSSLOT Keys in request don't hash to the same slot", 'give { cluster: [nodes] }'],
-    ['MOVED 3999 127.0.0.1:6381', 'give { cluster: [nodes] }'],
-    ['ERR SELECT is not allowed in cluster mode', 'give { cluster: [nodes] }'],
+    ["CROSSSLOT Keys in request don't hash to the same slot", 'set redis to { cluster: [nodes] }'],
+    ['MOVED 3999 127.0.0.1:6381', 'set redis to { cluster: [nodes] }'],
+    ['ERR SELECT is not allowed in cluster mode', 'set redis to { cluster: [nodes] }'],
     ["NOPERM this user has no permissions to run the 'select' command", 'give its user +select'],
     ['ERR DB index is out of range', 'the server has no such database'],
     ["ERR unknown command 'INFO'", 'enableReadyCheck: false'],
@@ -37,12 +37,13 @@ describe('advised', () => {
     expect(advised(message)).not.toContain('\n');
   });
 
-  it.each([['connect ECONNREFUSED 127.0.0.1:6379'], ['the connection is not ready, but connecting'], ['']])(
-    'leaves as it is what it knows nothing about: %p',
-    (message) => {
-      expect(advised(message)).toBe(message);
-    },
-  );
+  it.each([
+    ['connect ECONNREFUSED 127.0.0.1:6379'],
+    ['the connection is not ready (status: connecting)'],
+    [''],
+  ])('leaves as it is what it knows nothing about: %p', (message) => {
+    expect(advised(message)).toBe(message);
+  });
 });
 
 describe('the text for an error', () => {

@@ -73,7 +73,7 @@ describe('a call', () => {
   it('fails at once where no connection is in the making', async () => {
     const { state, call } = make();
     state.isReturning = false;
-    await expect(call()).rejects.toThrow('the connection is not ready, but reconnecting');
+    await expect(call()).rejects.toThrow('the connection is not ready (status: reconnecting)');
   });
 
   it('waits no longer than its deadline', async () => {

@@ -64,7 +64,7 @@ describe('readRedisOption', () => {
     ['half a client', { evalsha: method, del: method }],
     ['a client of another library', { sendCommand: method, evalSha: method, eval: method, del: method }],
     ['one that has a host too', { sendCommand: method, evalSha: method, host: 'localhost' }],
-  ])('refuses %s with the right form', (_, redis) => {
+  ])('rejects %s and shows the right form', (_, redis) => {
     expect(accept(redis)).toThrow(TypeError);
     expect(accept(redis)).toThrow(
       "a URL ('redis://host:6379', 'rediss://…'), ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, or an ioredis client",
@@ -78,12 +78,12 @@ describe('readRedisOption', () => {
     [
       'an option beside the nodes',
       { cluster: [7_000], scaleReads: 'all' },
-      'scaleReads: is not known here: it belongs into options',
+      'scaleReads: is not known here: it belongs in options',
     ],
     [
       'a server beside the nodes',
       { cluster: [7_000], host: 'localhost' },
-      'host: is not known here: cluster names the nodes',
+      'host: is not known here: cluster lists the nodes',
     ],
     ['options that are none', { cluster: [7_000], options: 5 }, 'options: is not an object of options'],
     ['no options', { cluster: [7_000], options: null }, 'options: is not an object of options'],
@@ -108,7 +108,7 @@ describe('readRedisOption', () => {
       { ...CLIENT, isCluster: true, options: { keyPrefix: '{}:' } },
       'keyPrefix: "{}:" has empty braces',
     ],
-  ])('refuses for a Cluster %s', (_, redis, complaint) => {
+  ])('rejects for a Cluster %s', (_, redis, complaint) => {
     expect(accept(redis)).toThrow(TypeError);
     expect(accept(redis)).toThrow(complaint);
   });
@@ -131,12 +131,12 @@ describe('readRedisOption', () => {
     ['a host that is a number', { host: 5 }, 'host: 5 is not a name or an address'],
     ['a port that is a text', { port: 'abc' }, 'port: "abc" is not a port, 1 to 65535'],
     ['a port that is none', { port: 70_000 }, 'port: 70000 is not a port'],
-  ])('refuses %s', (_, redis, complaint) => {
+  ])('rejects %s', (_, redis, complaint) => {
     expect(accept(redis)).toThrow(TypeError);
     expect(accept(redis)).toThrow(complaint);
   });
 
-  it.each([[5], [{}], [['{a}']]])('refuses for a Cluster a keyPrefix of %p', (keyPrefix) => {
+  it.each([[5], [{}], [['{a}']]])('rejects for a Cluster a keyPrefix of %p', (keyPrefix) => {
     expect(accept({ cluster: [7_000], options: { keyPrefix } })).toThrow('is not a text');
   });
 
@@ -177,33 +177,41 @@ describe('readRedisOption, of options that ioredis would read otherwise than the
       { host: 'a', scaleReads: 'all' },
       'scaleReads: is not known here: it is an option of a Cluster',
     ],
-    ['a path and a host', { path: '/a.sock', host: 'a' }, 'path and host are two places'],
-    ['a path and a port', { path: '/a.sock', port: 1 }, 'path and port are two places'],
-    ['sentinels and a host', { sentinels, name: 'p', host: 'a' }, 'sentinels and host are two places'],
-    ['sentinels and a path', { sentinels, name: 'p', path: '/a' }, 'path and sentinels are two places'],
-    ['a name without sentinels', { host: 'a', name: 'p' }, "name: is the primary's name among sentinels"],
+    ['a path and a host', { path: '/a.sock', host: 'a' }, 'path and host cannot be used together'],
+    ['a path and a port', { path: '/a.sock', port: 1 }, 'path and port cannot be used together'],
+    [
+      'sentinels and a host',
+      { sentinels, name: 'p', host: 'a' },
+      'sentinels and host cannot be used together',
+    ],
+    [
+      'sentinels and a path',
+      { sentinels, name: 'p', path: '/a' },
+      'path and sentinels cannot be used together',
+    ],
+    ['a name without sentinels', { host: 'a', name: 'p' }, "name: is the primary's name for sentinels"],
     ['replicas', { sentinels, name: 'p', role: 'slave' }, 'only the primary takes counters'],
     ['an empty path', { path: '' }, 'path: "" is not the path of a unix socket'],
     ['a host that is not given', { host: undefined, password: 'p' }, '[object] is not a URL'],
     [
       'a node’s password in the wrong place',
       { cluster: [1], options: { password: 'p' } },
-      'options.password: is not known here: it belongs into options.redisOptions',
+      'options.password: is not known here: it belongs in options.redisOptions',
     ],
     [
       'a node’s password beside the nodes',
       { cluster: [1], password: 'p' },
-      'password: is not known here: it belongs into options.redisOptions',
+      'password: is not known here: it belongs in options.redisOptions',
     ],
     [
       'a Cluster’s option for its nodes',
       { cluster: [1], options: { redisOptions: { scaleReads: 'all' } } },
-      'options.redisOptions.scaleReads: is not known here: it belongs into options',
+      'options.redisOptions.scaleReads: is not known here: it belongs in options',
     ],
     [
       'a host for each node',
       { cluster: [1], options: { redisOptions: { host: 'a' } } },
-      'options.redisOptions.host: has no effect there: cluster names the nodes',
+      'options.redisOptions.host: has no effect here: cluster lists the nodes',
     ],
     [
       'a misspelled option of a Cluster',
@@ -213,19 +221,19 @@ describe('readRedisOption, of options that ioredis would read otherwise than the
     [
       'a database of a Cluster',
       { cluster: [1], options: { redisOptions: { db: 1 } } },
-      'options.redisOptions.db: a Cluster keeps the counters in database 0',
+      'options.redisOptions.db: the counters of a Cluster are always in database 0',
     ],
     [
       'a database of a node',
       { cluster: ['redis://a/1'] },
-      'cluster: a Cluster keeps the counters in database 0',
+      'cluster: the counters of a Cluster are always in database 0',
     ],
     [
       'options of nodes that are none',
       { cluster: [1], options: { redisOptions: 5 } },
       'options.redisOptions: is not an object',
     ],
-  ])('refuses %s', (_, redis, complaint) => {
+  ])('rejects %s', (_, redis, complaint) => {
     expect(accept(redis)).toThrow(TypeError);
     expect(accept(redis)).toThrow(complaint);
   });
@@ -233,11 +241,11 @@ describe('readRedisOption, of options that ioredis would read otherwise than the
   it.each([
     ['redis://a:6379?hsot=b', '"hsot" in the URL'],
     // ioredis reads it as a text, and the text "false" is true
-    ['redis://a?autoResendUnfulfilledCommands=false', 'a URL can say db, family'],
+    ['redis://a?autoResendUnfulfilledCommands=false', 'a URL can only set db, family'],
     ['redis://a?db=first', 'db in the URL: "first" is not the number of a database'],
     ['redis://a/1?db=2', 'names its database twice'],
     ['/tmp/a.sock?database=2', '"database" in the URL'],
-  ])('refuses the URL %s', (url, complaint) => {
+  ])('rejects the URL %s', (url, complaint) => {
     expect(accept(url)).toThrow(complaint);
   });
 
@@ -315,7 +323,7 @@ describe('readRedisOption, of options that are an instance of a class', () => {
     });
   });
 
-  it('refuses a getter that looks like another name', () => {
+  it('rejects a getter whose name looks like a misspelled option', () => {
     class Wrong extends Base {
       get host() {
         return 'a';
@@ -347,12 +355,12 @@ describe('readRedisOption, of clients', () => {
   it.each([
     ['a mock', { evalsha: method, eval: method, del: method }],
     ['another library’s client', { ...CLIENT, status: 1 }],
-  ])('refuses one without a status: %s', (_, client) => {
+  ])('rejects a client without a status: %s', (_, client) => {
     expect(accept(client)).toThrow('the client has no status, so it is not a client of ioredis');
   });
 
-  it('refuses a Cluster’s client whose nodes are told another database', () => {
+  it('rejects a Cluster client whose nodes use another database', () => {
     const cluster = new Cluster([7_000], { lazyConnect: true, redisOptions: { db: 1 } });
-    expect(accept(cluster)).toThrow('redisOptions.db: a Cluster keeps the counters in database 0');
+    expect(accept(cluster)).toThrow('redisOptions.db: the counters of a Cluster are always in database 0');
   });
 });

@@ -119,7 +119,7 @@ describe('while the process itself is busy', () => {
     await expect(answer).rejects.toThrow('no answer in time');
   });
 
-  it('does not count its own standstill, however often it stands still', async () => {
+  it('does not count time in which the process was blocked, however often that happens', async () => {
     const started = performance.now();
     let blockedMs = 0;
     const busy = setInterval(() => {

@@ -21,7 +21,7 @@ function withCommand<T extends Error>(error: T): T {
 }
 
 describe('an error without its command', () => {
-  it('is what a server refused, with its class and text', async () => {
+  it('keeps the class and text of a server’s error', async () => {
     const client = plainClient();
     const error: unknown = await client
       .call('evalsha', 'no sha', '1', KEY)
@@ -81,7 +81,7 @@ describe('an error without its command', () => {
     expect(text).toContain('inner');
   });
 
-  it('keeps what tells the kind of failure', () => {
+  it('keeps the properties that identify the kind of failure', () => {
     const refused = Object.assign(new Error('connect'), {
       code: 'ECONNREFUSED',
       port: 6379,
