@@ -17,8 +17,8 @@ afterEach(async () => {
   await closeApps();
 });
 
-async function serve(redis: FreqLimitOptions['redis']) {
-  const limits = { redis, namespace: uniqueNamespace(), timeoutMs: 100 };
+async function serve(redis: FreqLimitOptions['redis'], timeoutMs = 100) {
+  const limits = { redis, namespace: uniqueNamespace(), timeoutMs };
   const { app } = await startApp('express', { limits });
   const service = app.get(FreqLimitService);
   const one = () => service.consume({ key: 'silence', window: '1h', limit: 1e6 });
@@ -57,7 +57,7 @@ describe('a silent connection', () => {
   });
 
   it('is kept open if no command waits', async () => {
-    const { one, client } = await serve({ host: '127.0.0.1', port: proxy.port, socketTimeout: 20 });
+    const { one, client } = await serve({ host: '127.0.0.1', port: proxy.port, socketTimeout: 20 }, 5_000);
     await one();
     const { stream } = client;
     await new Promise((resolve) => setTimeout(resolve, 200));

@@ -15,7 +15,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     'its SELECT is renamed or disabled: leave db out and give each application its own namespace, or enable the command',
   ],
   [
-    /unknown (redis )?command/i,
+    /unknown (\w+ )?command/i,
     'a command is renamed or disabled there: enable EVALSHA and EVAL, and what the script calls: INCR, INCRBY, DECRBY, PTTL, PEXPIRE, TIME, GET, SET, DEL',
   ],
   [
