@@ -234,6 +234,16 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
       () => Promise.reject(new Error('no words')),
       'The message function failed: no words: the denial goes on without it',
     ],
+    [
+      'answers what throws when it is looked at',
+      () =>
+        Object.defineProperty({}, 'then', {
+          get: () => {
+            throw new Error('no words');
+          },
+        }),
+      'The message function failed: no words: the denial goes on without it',
+    ],
     ['answers a number', () => 7, 'The message function answered 7: the denial goes on without it'],
     ['answers nothing', () => '', 'The message function answered "": the denial goes on without it'],
   ])('is the default where the message function %s', async (_, message, line) => {
