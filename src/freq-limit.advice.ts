@@ -1,8 +1,9 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { ADDRESS_HEADERS } from './contexts/forwarded.js';
+import { guardsOn, holdsLimits, isOurs } from './freq-limit.guards.js';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
-import { FREQ_LIMIT_GUARD, FREQ_LIMIT_PLANS } from './freq-limit.tokens.js';
+import { FREQ_LIMIT_PLANS } from './freq-limit.tokens.js';
 import { type ClassRef, classLevels, decoratedHandlers } from './rules/metadata.js';
 import type { PlannedRule } from './rules/planned-rule.js';
 
@@ -18,9 +19,6 @@ interface Limited {
   /** Whether it resolves a field of a GraphQL result. */
   readonly isField: boolean;
 }
-
-/** The metadata key of Nest's `@UseGuards`. */
-const GUARDS = '__guards__';
 
 /** A key that reads a header in which a proxy sends the address of its client. */
 const FORWARDED = new RegExp(`^headers\\.(?:${[...ADDRESS_HEADERS].join('|')})$`, 'i');
@@ -98,7 +96,7 @@ export class FreqLimitAdvice implements OnApplicationBootstrap {
 }
 
 function notHeld(limited: readonly Limited[]): string | undefined {
-  const open = limited.filter(({ guards }) => !guards.some(isOurs));
+  const open = limited.filter(({ guards }) => !guards.some(holdsLimits));
   if (open.length === 0) return undefined;
   return (
     `No FreqLimitGuard stands before ${namesOf(open)}: the limits there are not held. ` +
@@ -158,24 +156,11 @@ function byRule(
   return [...found.values()];
 }
 
-/** What `@UseGuards` puts before a handler: its class's guards, then its own. */
-export function guardsOn(classRef: object, method: object): readonly unknown[] {
-  return [classRef, method].flatMap(
-    (place) => (Reflect.getMetadata(GUARDS, place) ?? []) as readonly unknown[],
-  );
-}
-
 /** Names of handlers, as many as a line of a log should hold. */
 export function namesOf(handlers: readonly { readonly name: string }[]): string {
   const names = handlers.map(({ name }) => name);
   const more = names.length - MOST_NAMES;
   return names.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
-}
-
-/** Whether a guard is of our classes, of their subclasses, or made by them; also those of another copy of this package. */
-export function isOurs(guard: unknown): boolean {
-  const classRef: unknown = typeof guard === 'function' ? guard : (Object(guard) as object).constructor;
-  return typeof classRef === 'function' && FREQ_LIMIT_GUARD in classRef;
 }
 
 /** Whether a class or one of its handlers carries a decorator of ours. */

@@ -61,9 +61,13 @@ export class Denials {
       );
       return undefined;
     };
-    const answer = attempt(run);
+    const answer = attempt(() => {
+      const given = run();
+      // that it is like a promise may be told by a getter, which may throw too
+      return isPromise(given) ? Promise.resolve(given) : given;
+    });
     if (!isPromise(answer)) return check(answer);
-    return Promise.resolve(answer).then(check, (error: unknown) => {
+    return answer.then(check, (error: unknown) => {
       this.logger.error(
         option,
         `The ${option} function failed; the default is used instead: ${showError(error)}`,

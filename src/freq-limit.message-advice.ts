@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { guardsOn, isOurs, namesOf } from './freq-limit.advice.js';
+import { namesOf } from './freq-limit.advice.js';
+import { guardsOn, holdsLimits } from './freq-limit.guards.js';
 import type { HandlerPlan } from './freq-limit.plans.js';
 
 /**
@@ -34,7 +35,7 @@ function isLimitedItself({ plan }: HandlerPlan): boolean {
 }
 
 function isGuarded({ classRef, method }: HandlerPlan): boolean {
-  return guardsOn(classRef, method).some(isOurs);
+  return guardsOn(classRef, method).some(holdsLimits);
 }
 
 /** Nest 12 hands gateways the application's configuration, global guards in it; before, it does not. */

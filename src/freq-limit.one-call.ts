@@ -1,13 +1,7 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { ApplicationConfig } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
-import 'reflect-metadata';
-import { guardsOn, isOurs } from './freq-limit.advice.js';
-
-/** Nest's metadata keys for what a class injects: into its constructor, by type and by token, and into its properties. */
-const TYPES = 'design:paramtypes';
-const TOKENS = 'self:paramtypes';
-const PROPERTIES = 'self:properties_metadata';
+import { guardsOn, injectsOurs } from './freq-limit.guards.js';
 
 /** Whether a context has the class of which Nest makes one instance for each call of a handler. */
 export function isOfNest(context: ExecutionContext): boolean {
@@ -38,16 +32,5 @@ function placesOf(guard: unknown, context: ExecutionContext, config: Application
 
 function leadsTo(place: unknown, guard: unknown): boolean {
   if (place === guard || place === (Object(guard) as object).constructor) return true;
-  return injectsOurs(typeof place === 'function' ? place : (Object(place) as object).constructor);
-}
-
-function injectsOurs(classRef: object): boolean {
-  const types = read(TYPES, classRef);
-  const tokens = read(TOKENS, classRef).map((one) => (Object(one) as { param?: unknown }).param);
-  const properties = read(PROPERTIES, classRef).map((one) => (Object(one) as { type?: unknown }).type);
-  return [...types, ...tokens, ...properties].some(isOurs);
-}
-
-function read(key: string, classRef: object): readonly unknown[] {
-  return (Reflect.getMetadata(key, classRef) ?? []) as readonly unknown[];
+  return injectsOurs(place);
 }

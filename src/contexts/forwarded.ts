@@ -27,17 +27,34 @@ export const ADDRESS_HEADERS: ReadonlySet<string> = new Set([
   'cdn-src-ip',
   'wl-proxy-client-ip',
   'proxy-client-ip',
+  'cloudfront-viewer-address',
+  'incap-client-ip',
+  'x-sucuri-clientip',
+  'x-arr-clientip',
+  'x-proxyuser-ip',
+  'x-originating-ip',
+  'x-remote-ip',
+  'x-remote-addr',
 ]);
 
 /** Headers that proxies add, with or without the client's address. */
 const PROXY_HEADERS: ReadonlySet<string> = new Set([
   ...ADDRESS_HEADERS,
   'via',
+  // Cloudflare can be told to send no address, and sends these all the same
+  'cdn-loop',
+  'cf-ray',
+  'x-amz-cf-id',
+  'x-varnish',
   'x-forwarded-by',
+  'x-forwarded-client-cert',
   'x-forwarded-host',
   'x-forwarded-port',
+  'x-forwarded-prefix',
   'x-forwarded-proto',
+  'x-forwarded-scheme',
   'x-forwarded-server',
+  'x-forwarded-ssl',
 ]);
 
 /** Whether a header shows that the request came through a proxy. */

@@ -50,6 +50,16 @@ class AuthGuard implements CanActivate {
   }
 }
 
+/** A guard of the application that asks ours. */
+@Injectable()
+class AskingGuard implements CanActivate {
+  constructor(private readonly limits: FreqLimitGuard) {}
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    return this.limits.canActivate(context);
+  }
+}
+
 @Injectable({ scope: Scope.REQUEST })
 class RequestAuthGuard extends AuthGuard {}
 
@@ -276,8 +286,9 @@ describe.each(PLATFORMS)('limits without a guard on %s', (platform: Platform) =>
     expect(lines[0]).toContain('Wide.m7 and 2 more: the limits');
   });
 
-  it.each<[string, (new () => CanActivate) | undefined]>([
-    ['a subclass of it', class extends FreqLimitGuard {} as never],
+  it.each<[string, Type<CanActivate> | undefined]>([
+    ['a subclass of it', class extends FreqLimitGuard {}],
+    ['a guard that asks it', AskingGuard],
     ['a guard of the application', undefined],
   ])('are not named behind %s', async (_, guard) => {
     @Controller()

@@ -234,6 +234,16 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
       () => Promise.reject(new Error('no words')),
       'The message function failed; the default is used instead: no words',
     ],
+    [
+      'answers what throws when it is looked at',
+      () =>
+        Object.defineProperty({}, 'then', {
+          get: () => {
+            throw new Error('no words');
+          },
+        }),
+      'The message function failed; the default is used instead: no words',
+    ],
     ['answers a number', () => 7, 'The message function returned 7; the default is used instead'],
     ['answers nothing', () => '', 'The message function returned ""; the default is used instead'],
   ])('is the default where the message function %s', async (_, message, line) => {

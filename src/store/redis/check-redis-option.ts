@@ -122,7 +122,7 @@ function readCluster(given: object): RedisClusterOptions {
     throw new TypeError(
       "cluster: is not a list of nodes, each { host, port }, a URL ('redis://host:6379') or a port",
     );
-  const nodes = cluster as RedisClusterOptions['cluster'];
+  const nodes = (cluster as RedisClusterOptions['cluster']).map(readNode);
   if (nodes.some(hasDatabase)) throw new TypeError(`cluster: ${CLUSTER_DB}`);
   if (options === undefined) return { cluster: nodes };
   if (typeof options !== 'object' || options === null)
@@ -149,6 +149,12 @@ function readNodes(given: object): Values {
     if (isGiven(options[name])) throw new TypeError(`${place}${name}: has no effect here: ${why}`);
   if (options['db'] !== undefined && options['db'] !== 0) throw new TypeError(`${place}db: ${CLUSTER_DB}`);
   return options;
+}
+
+/** ioredis copies what a node has for itself, and so would miss the getters of a class. */
+function readNode<T>(node: T): T {
+  if (typeof node !== 'object' || node === null) return node;
+  return { ...node, ...valuesIn(node, SERVER_NAMES) };
 }
 
 /** Where an option belongs that was given in the wrong part of a Cluster's options. */

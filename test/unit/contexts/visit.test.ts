@@ -60,9 +60,14 @@ describe('ContextVisit', () => {
     ['cf-connecting-ip', true],
     ['true-client-ip', true],
     ['fly-client-ip', true],
+    ['cloudfront-viewer-address', true],
+    ['incap-client-ip', true],
+    ['cf-ray', true],
+    ['cdn-loop', true],
     ['via', true],
     ['x-forwarded-proto', true],
     ['x-request-id', false],
+    ['x-amzn-trace-id', false],
     ['user-agent', false],
   ])('sees by a header %s that a proxy has sent the request: %s', (header, isProxy) => {
     let told = 0;

@@ -323,6 +323,21 @@ describe('readRedisOption, of options that are an instance of a class', () => {
     });
   });
 
+  it('reads those of each node that a Cluster is reached by', () => {
+    class Node {
+      readonly port = 7_001;
+      get host() {
+        return 'example.org';
+      }
+    }
+    const { cluster } = readRedisOption({ cluster: [new Node(), 7_000] }) as { cluster: unknown[] };
+    // own properties, which is what ioredis copies
+    expect(cluster.map((node) => (typeof node === 'object' ? { ...node } : node))).toEqual([
+      { host: 'example.org', port: 7_001 },
+      7_000,
+    ]);
+  });
+
   it('rejects a getter whose name looks like a misspelled option', () => {
     class Wrong extends Base {
       get host() {
