@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import timers from 'node:timers';
 
 // the modules' own, and taken once, so that a test's fake timers do not keep requests waiting
-const { setTimeout, clearTimeout } = timers;
+const { setTimeout } = timers;
 const nowMs = performance.now.bind(performance);
 
 /** How often the clock looks up while something waits. */
@@ -43,23 +43,21 @@ class ListeningClock {
     if (this.timer === undefined) {
       this.lookedAtMs = nowMs();
       this.schedule(TICK_MS);
+    } else if (this.waiting.size === 0) {
+      this.timer.ref();
     }
     this.waiting.add(waiting);
   }
 
   delete(waiting: Waiting): void {
-    if (this.waiting.delete(waiting) && this.waiting.size === 0) this.stop();
+    // the next request most likely comes before the timer, which is dearer to make than to keep
+    if (this.waiting.delete(waiting) && this.waiting.size === 0) this.timer?.unref();
   }
 
   private schedule(ms: number): void {
     this.timer = setTimeout(() => {
       this.look();
     }, ms);
-  }
-
-  private stop(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
   }
 
   private look(): void {
@@ -71,7 +69,7 @@ class ListeningClock {
       if (ms === undefined) this.waiting.delete(waiting);
       else if (ms < nextMs) nextMs = ms;
     }
-    if (this.waiting.size === 0) this.stop();
+    if (this.waiting.size === 0) this.timer = undefined;
     else this.schedule(nextMs);
   }
 }
