@@ -50,9 +50,11 @@ export class ReturningLink {
     return this.isReconnecting || (this.wasReady && !this.isReady);
   }
 
-  /** Stops to follow. */
+  /** Stops to follow. Nothing returns from then on. */
   detach(): void {
     this.each((event, on) => this.client.off?.(event, on));
+    this.wasReady = false;
+    this.isReconnecting = false;
   }
 
   private each(action: (event: LinkEvent, listener: () => void) => void): void {
