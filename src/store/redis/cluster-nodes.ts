@@ -63,6 +63,7 @@ export class ClusterNodes {
     for (const stop of this.silence.values()) stop();
     this.silence.clear();
     this.nodes.clear();
+    this.lookedUp.clear();
   }
 
   private add(node: ClusterNode): void {

@@ -48,7 +48,7 @@ class ListeningClock {
   }
 
   delete(waiting: Waiting): void {
-    // the timer runs out by itself: under load the next call is about to need it
+    // the timer ends by itself: it costs less to keep it for the next call than to make another
     this.waiting.delete(waiting);
   }
 

@@ -368,9 +368,10 @@ class BorrowedConnection extends FollowedConnection implements Connection {
 export function whyNotReady(client: { readonly status: string }): string {
   const refusal = refusalOf(client);
   if (refusal !== undefined) return showError(refusal);
-  return client.status === 'ready'
-    ? 'the server has not confirmed the database yet'
-    : `the connection is not ready (status: ${client.status})`;
+  if (client.status !== 'ready') return `the connection is not ready (status: ${client.status})`;
+  return isInItsDatabase(client)
+    ? 'the server has closed the connection'
+    : 'the server has not confirmed the database yet';
 }
 
 function ignore(): void {

@@ -50,9 +50,11 @@ export class ReturningLink {
     return this.isReconnecting || (this.wasReady && !this.isReady);
   }
 
-  /** Removes the listeners. */
+  /** Removes the listeners. The connection does not return from then on. */
   detach(): void {
     this.each((event, on) => this.client.off?.(event, on));
+    this.wasReady = false;
+    this.isReconnecting = false;
   }
 
   private each(action: (event: LinkEvent, listener: () => void) => void): void {
