@@ -149,6 +149,15 @@ describe('a connection that the server has closed', () => {
     expect(lines).toEqual([]);
   });
 
+  it('in the very turn of a request, is noticed before the call leaves', async () => {
+    const { one } = await serve(server.url);
+    await one();
+    killConnections(server.port);
+    standStill(1_000);
+    expect((await one()).source).toBe('store');
+    expect(lines).toEqual([]);
+  });
+
   it('is not waited for when it does not come back', async () => {
     const own = await startServer();
     const { url, one } = await serve(own.url);

@@ -1,20 +1,25 @@
-import { type Deadline, TimeoutError } from './deadline.js';
+import type { Deadline } from './deadline.js';
 import { NotReadyError } from './failures.js';
+import type { RedisClient } from './redis-client.js';
 import { type Connection, whyNotReady } from './redis-connection.js';
 import type { Script } from './script.js';
 
 /** How many requests may wait at once for a reconnect. Their checks are in memory meanwhile. */
 const MAX_HELD_REQUESTS = 5_000;
 
-/** One call of a script. */
-export interface Call {
-  readonly keys: readonly string[];
-  readonly args: readonly string[];
-  /** The server that has its keys. */
+/** What a call may wait for, and how long. */
+export interface Wait {
+  /** The server that its keys lie on. */
   readonly server: string;
   /** How many requests wait for it. */
   readonly requests: number;
   readonly deadline: Deadline;
+}
+
+/** One call of a script. */
+export interface Call extends Wait {
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
 }
 
 /**
@@ -27,20 +32,25 @@ export class Caller {
 
   constructor(private readonly connection: Connection) {}
 
-  async call(script: Script, call: Call): Promise<unknown> {
+  call(script: Script, { keys, args, ...wait }: Call): Promise<unknown> {
+    return this.run(wait, (client) => script.run(client, keys, args));
+  }
+
+  /** Runs any command on a server, under the same terms. */
+  run<T>(wait: Wait, command: (client: RedisClient) => Promise<T>): Promise<T> {
+    if (this.connection.isReady(wait.server)) return this.write(wait, command);
+    return this.hold(wait).then(() => this.write(wait, command));
+  }
+
+  private write<T>({ server, deadline }: Wait, command: (client: RedisClient) => Promise<T>): Promise<T> {
     const { connection } = this;
-    const { keys, args, server, deadline } = call;
-    if (!connection.isReady(server)) await this.hold(call);
-    try {
-      return await deadline.wait(script.run(connection.client, keys, args));
-    } catch (error) {
-      if (error instanceof TimeoutError) connection.watch(server);
-      throw error;
-    }
+    return deadline.wait(command(connection.client), () => {
+      connection.watch(server);
+    });
   }
 
   /** Waits for the first reconnect, until the call's deadline. */
-  async hold({ server, requests, deadline }: Pick<Call, 'server' | 'requests' | 'deadline'>): Promise<void> {
+  private async hold({ server, requests, deadline }: Wait): Promise<void> {
     const { connection } = this;
     while (!connection.isReady(server)) {
       if (!connection.isReturning(server) || this.held + requests > MAX_HELD_REQUESTS)

@@ -30,13 +30,15 @@ export class Deadline {
   }
 
   /** Resolves with the answer; rejects with a `TimeoutError` if it does not come in time. */
-  wait<T>(answer: Promise<T>): Promise<T> {
+  wait<T>(answer: Promise<T>, onTimeout?: () => void): Promise<T> {
     return new Promise((resolve, reject) => {
+      let isSettled = false;
       const waiting = {
         look: (heardMs: number): number | undefined => {
           const leftMs = this.endsAtMs - heardMs;
           if (leftMs > 0) return leftMs;
           afterLastLook(() => {
+            if (!isSettled) onTimeout?.();
             reject(new TimeoutError());
           });
           return undefined;
@@ -45,10 +47,12 @@ export class Deadline {
       listeningClock.add(waiting);
       answer.then(
         (value) => {
+          isSettled = true;
           listeningClock.delete(waiting);
           resolve(value);
         },
         (error: unknown) => {
+          isSettled = true;
           listeningClock.delete(waiting);
           // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it is passed on as it is
           reject(error);

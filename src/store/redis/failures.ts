@@ -24,7 +24,7 @@ function isDisconnect(error: unknown): boolean {
 }
 
 /** The server itself has said no. */
-export function isRefusal(error: unknown): boolean {
+function isRefusal(error: unknown): boolean {
   return (Object(error) as { readonly name?: unknown }).name === 'ReplyError';
 }
 

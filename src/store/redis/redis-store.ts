@@ -1,4 +1,5 @@
 import calculateSlot from 'cluster-key-slot';
+import timers from 'node:timers';
 import type { Check, CheckResult } from '../../core/check.js';
 import { FreqLimitError, showError } from '../../core/errors.js';
 import { consumeInParts, type PartStore, partsOf } from '../parts.js';
@@ -17,6 +18,9 @@ import { Batch, encodeRefunds, readRefunds, type Refund, type Request } from './
 import { type Connection, connectionFor } from './redis-connection.js';
 import { Script } from './script.js';
 
+// the module's own, and taken once, so that a test's fake timers do not keep requests waiting
+const { setImmediate } = timers;
+
 const CONSUME = new Script(consumeLua);
 /** For a server that is full: counters are small and end by themselves, so they are let in all the same (Redis ≥ 7). */
 const CONSUME_WHEN_FULL = new Script(`#!lua flags=allow-oom\n${consumeLua}`);
@@ -33,6 +37,8 @@ const NOBODY = 'nobody';
 const SLOTS = 16_384;
 /** When the counter of a probe expires. */
 const PROBE_MS = 1_000;
+/** Servers close connections that are idle for whole seconds. */
+const IDLE_MS = 1_000;
 
 export interface RedisStoreOptions {
   readonly redis: RedisOption;
@@ -69,6 +75,7 @@ export class RedisStore implements Store {
   private readonly full = new FullServers();
   private connection!: Connection;
   private caller!: Caller;
+  private sentAtMs = -Infinity;
   private opening: Promise<void> | undefined;
   /** The last call that was sent has failed: that a connection is made says nothing of calls. */
   private hasFailed = false;
@@ -137,9 +144,9 @@ export class RedisStore implements Store {
     }
   }
 
-  private async forget(keys: [string, ...string[]], deadline: Deadline): Promise<void> {
-    await this.caller.hold({ server: this.serverOf(keys[0]), requests: 1, deadline });
-    await deadline.wait(this.client.del(...keys));
+  private forget(keys: [string, ...string[]], deadline: Deadline): Promise<unknown> {
+    const server = this.serverOf(keys[0]);
+    return this.caller.run({ server, requests: 1, deadline }, (client) => client.del(...keys));
   }
 
   health(): StoreHealth {
@@ -154,6 +161,8 @@ export class RedisStore implements Store {
   }
 
   close(): Promise<void> {
+    // what has gathered leaves at once, before the connection is closed
+    this.sentAtMs = Infinity;
     this.coalescer.flush();
     return this.connection.close();
   }
@@ -225,8 +234,23 @@ export class RedisStore implements Store {
     };
   }
 
-  /** Several calls leave by one write: it is dearer than what is written, for this process and for the server. */
+  /**
+   * Sends the calls of one turn. The server may have closed a connection that was idle, while this process stood still in
+   * this very turn: the sockets are read before such a connection is used.
+   */
   private sendAll(batches: readonly Batch[]): void {
+    const nowMs = performance.now();
+    const wasIdle = nowMs - this.sentAtMs >= IDLE_MS;
+    this.sentAtMs = nowMs;
+    if (wasIdle)
+      setImmediate(() => {
+        this.writeAll(batches);
+      });
+    else this.writeAll(batches);
+  }
+
+  /** Several calls leave by one write: a write costs more than its content, for this process and for the server. */
+  private writeAll(batches: readonly Batch[]): void {
     const stream = batches.length > 1 ? this.client.stream : undefined;
     stream?.cork();
     for (const batch of batches) void this.send(batch);
