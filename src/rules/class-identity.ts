@@ -17,9 +17,9 @@ const HANDLER_METADATA = [
   'graphql:resolver_name',
 ];
 
-/** Nest's `mixin()` names classes so, and each process names them otherwise; others take UUIDs and the like. */
+/** Nest's `mixin()` names classes so, and each process names them differently; others take UUIDs, or the time. */
 const MADE_AT_RUN_TIME =
-  /^[0-9a-f]{21}$|[0-9a-f]{16}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
+  /^[0-9a-f]{21}$|[0-9a-f]{16}|\d{10}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
 /** What identities are made of in addition to the class. */
 export interface ClassPlace {

@@ -62,6 +62,7 @@ it.each([
   ['3f8a1c0b9d7e6f5a4b3c2', true],
   ['Crud-550e8400-e29b-41d4-a716-446655440000', true],
   ['Crud_0123456789abcdef', true],
+  ['C1764550800000k3j9x', true],
   ['CatsController', false],
   ['Facade2Deadbeef', false],
   ['V20240101', false],
