@@ -1,7 +1,7 @@
-import calculateSlot from 'cluster-key-slot';
 import timers from 'node:timers';
 import type { Check, CheckResult } from '../../core/check.js';
 import { FreqLimitError, showError } from '../../core/errors.js';
+import { LimitedLog } from '../../core/limited-log.js';
 import { consumeInParts, type PartStore, partsOf } from '../parts.js';
 import type { Store, StoreHealth, StoreLog } from '../store.js';
 import type { Breaker } from './breaker.js';
@@ -14,9 +14,11 @@ import { consumeLua, refundLua } from './lua.generated.js';
 import { Outage } from './outage.js';
 import type { Placement } from './placement.js';
 import type { RedisClient, RedisOption } from './redis-client.js';
-import { Batch, encodeRefunds, readRefunds, type Refund, type Request } from './redis-codec.js';
+import { Batch, encodeRefunds, type Refund, type Request } from './redis-codec.js';
 import { type Connection, connectionFor } from './redis-connection.js';
+import { Refunds } from './refunds.js';
 import { Script } from './script.js';
+import { Servers, THE_SERVER } from './servers.js';
 
 // the module's own, and taken once, so that a test's fake timers do not keep requests waiting
 const { setImmediate } = timers;
@@ -29,12 +31,6 @@ const REFUND = new Script(refundLua);
 const SILENT_MS = 10_000;
 const MOVING_MS = 1_000;
 const MOST_MOVING = 1_000;
-const MOST_TROUBLES = 20;
-/** The server of all keys where there is one, and of the connection as a whole. */
-const THE_SERVER = '';
-/** Of a slot that no server has. */
-const NOBODY = 'nobody';
-const SLOTS = 16_384;
 /** When the counter of a probe expires. */
 const PROBE_MS = 1_000;
 /** Servers close connections that are idle for whole seconds. */
@@ -51,14 +47,6 @@ export interface RedisStoreOptions {
   readonly placement: Placement | undefined;
 }
 
-/** What was charged for an answer, and may be given back. */
-interface Charge {
-  /** The server's clock at the end of the window that was charged. */
-  readonly endsAtMs: number;
-  /** The deadline of the request itself. */
-  readonly deadline: Deadline;
-}
-
 /**
  * Counts in Redis: one script call for all the checks of a request, and under load for those of many requests.
  *
@@ -68,13 +56,15 @@ interface Charge {
 export class RedisStore implements Store {
   private readonly coalescer: Coalescer;
   private readonly outage: Outage;
-  private readonly charges = new WeakMap<CheckResult, Charge>();
   /** Hash tags whose slot is on its way from one server to another, and until when that is believed. */
   private readonly movingUntilMs = new Map<string, number>();
-  private readonly silentUntilMs = new Map<string, number>();
+  /** One line of each kind in ten seconds. */
+  private readonly lines = new LimitedLog(SILENT_MS, () => performance.now());
   private readonly full = new FullServers();
   private connection!: Connection;
   private caller!: Caller;
+  private refunds!: Refunds;
+  private servers!: Servers;
   private sentAtMs = -Infinity;
   private opening: Promise<void> | undefined;
   /** The last call that was sent has failed: that a connection is made says nothing of calls. */
@@ -88,7 +78,7 @@ export class RedisStore implements Store {
     this.coalescer = new Coalescer((batches) => {
       this.sendAll(batches);
     }, options.coalesce);
-    this.outage = new Outage(log, (server) => this.isOurs(server));
+    this.outage = new Outage(log, (server) => this.servers.has(server));
   }
 
   static async create(options: RedisStoreOptions, log: StoreLog): Promise<RedisStore> {
@@ -109,6 +99,12 @@ export class RedisStore implements Store {
       },
     });
     store.caller = new Caller(store.connection);
+    store.servers = new Servers(store.client);
+    store.refunds = new Refunds({
+      timeoutMs: options.timeoutMs,
+      call: (refunds, key) => store.callRefunds(refunds, key),
+      onFailure: (error) => store.told(error),
+    });
     return store;
   }
 
@@ -125,7 +121,7 @@ export class RedisStore implements Store {
     results: readonly CheckResult[],
     isInTime = false,
   ): Promise<CheckResult[]> {
-    return this.giveBack(this.placed(checks), results, isInTime);
+    return this.refunds.refund(this.placed(checks), results, isInTime);
   }
 
   async reset(checks: readonly Check[]): Promise<void> {
@@ -145,7 +141,7 @@ export class RedisStore implements Store {
   }
 
   private forget(keys: [string, ...string[]], deadline: Deadline): Promise<unknown> {
-    const server = this.serverOf(keys[0]);
+    const server = this.servers.of(keys[0]);
     return this.caller.run({ server, requests: 1, deadline }, (client) => client.del(...keys));
   }
 
@@ -187,13 +183,13 @@ export class RedisStore implements Store {
     const placed = this.placed(checks);
     const [first] = placed;
     if (first === undefined) return Promise.resolve([]);
-    const server = this.serverOf(first.key);
+    const server = this.servers.of(first.key);
     if (this.outage.breakerOf(server).isOpen && !this.mayTry(server, charging, placed)) {
       this.outage.remind();
       return Promise.reject(this.refusal());
     }
     const deadline = sinceMs === undefined ? undefined : Deadline.since(sinceMs, this.options.timeoutMs);
-    const onEnds = refundable ? this.chargesOf(placed, deadline) : undefined;
+    const onEnds = refundable ? this.refunds.noteCharges(placed, deadline) : undefined;
     const request = { checks: placed, charging, onEnds };
     if (deadline !== undefined) return this.askAlone(request, deadline);
     // what has one hash tag may travel together
@@ -217,21 +213,6 @@ export class RedisStore implements Store {
     if (charging && checks.some(({ cost }) => cost > 0)) return this.outage.breakerOf(server).admits();
     this.probe(server);
     return false;
-  }
-
-  /** Notes which windows were charged, so that it can be given back. Of a denied request only what counts in any case. */
-  private chargesOf(
-    checks: readonly Check[],
-    deadline = new Deadline(this.options.timeoutMs),
-  ): NonNullable<Request['onEnds']> {
-    return (endsAtMs, results) => {
-      const passes = results.every(({ allowed }) => allowed);
-      results.forEach((result, i) => {
-        const { cost = 0, countDenied = false } = checks[i] ?? {};
-        if (cost > 0 && (passes || countDenied))
-          this.charges.set(result, { endsAtMs: endsAtMs[i] ?? 0, deadline });
-      });
-    };
   }
 
   /**
@@ -262,7 +243,7 @@ export class RedisStore implements Store {
       this.divide(batch, deadline);
       return;
     }
-    const server = this.serverOf(batch.someKey);
+    const server = this.servers.of(batch.someKey);
     const breaker = this.outage.breakerOf(server);
     try {
       if (!this.isOpen) await deadline.wait(this.open());
@@ -311,7 +292,7 @@ export class RedisStore implements Store {
   /** Charges a counter of our own on a server with an open breaker, when its pause is over, to find out whether it is back. */
   private probe(server: string): void {
     if (!this.outage.breakerOf(server).admits()) return;
-    const key = this.probeKeyOn(server);
+    const key = this.servers.keyOn(server, (tag) => `${this.options.namespace}:{${tag}}:probe:${PROBE_MS}:`);
     if (key === undefined) return;
     const batch = new Batch();
     batch.add({
@@ -322,17 +303,6 @@ export class RedisStore implements Store {
       reject: ignore,
     });
     void this.send(batch);
-  }
-
-  /** A key of this server; `undefined` if it no longer has a slot. */
-  private probeKeyOn(server: string): string | undefined {
-    const { namespace } = this.options;
-    if (this.client.isCluster && server === THE_SERVER) return undefined;
-    for (let tag = 0; tag < SLOTS; tag++) {
-      const key = `${namespace}:{${tag}}:probe:${PROBE_MS}:`;
-      if (this.serverOf(key) === server) return key;
-    }
-    return undefined;
   }
 
   /** Calls the script. If the server is full, calls it once more with the flag for that, for a limited number of counters. */
@@ -376,10 +346,10 @@ export class RedisStore implements Store {
     const { checks, charging } = request;
     const store: PartStore = {
       consume: (part) => {
-        const onEnds = charging ? this.chargesOf(part, deadline) : undefined;
+        const onEnds = charging ? this.refunds.noteCharges(part, deadline) : undefined;
         return this.askAlone({ checks: part, charging, onEnds }, deadline);
       },
-      refund: (part, results) => this.giveBack(part, results, true),
+      refund: (part, results) => this.refunds.refund(part, results, true),
     };
     try {
       request.resolve(
@@ -393,64 +363,11 @@ export class RedisStore implements Store {
     }
   }
 
-  /**
-   * Gives back within the time of a visit that still waits; after it, as when its handler has ended, in as long a time
-   * anew. What takes longer goes on without the answer.
-   */
-  private async giveBack(
-    checks: readonly Check[],
-    results: readonly CheckResult[],
-    isInTime: boolean,
-  ): Promise<CheckResult[]> {
-    const refunds: Refund[] = [];
-    let deadline: Deadline | undefined;
-    results.forEach((result, i) => {
-      const [check, charge] = [checks[i], this.charges.get(result)];
-      if (check === undefined || charge === undefined) return;
-      this.charges.delete(result);
-      refunds.push({ check, result, endsAtMs: charge.endsAtMs });
-      if (isInTime) deadline ??= charge.deadline;
-    });
-    const given = new Map<CheckResult, CheckResult>();
-    try {
-      deadline ??= new Deadline(this.options.timeoutMs);
-      const after = await deadline.wait(this.callRefund(refunds));
-      refunds.forEach(({ result }, i) => given.set(result, after[i] ?? result));
-    } catch (error) {
-      this.told(error);
-    }
-    return results.map((result) => given.get(result) ?? result);
-  }
-
-  private async callRefund(refunds: readonly Refund[]): Promise<CheckResult[]> {
-    const [first] = refunds;
-    if (first === undefined) return [];
-    const server = this.serverOf(first.check.key);
+  private async callRefunds(refunds: readonly Refund[], key: string): Promise<unknown> {
+    const server = this.servers.of(key);
     if (this.outage.breakerOf(server).isOpen) throw this.refusal();
     const deadline = new Deadline(this.options.timeoutMs);
-    const call = { ...encodeRefunds(refunds), server, requests: 1, deadline };
-    try {
-      return readRefunds(refunds, await this.caller.call(REFUND, call));
-    } catch (error) {
-      if (!isMoving(error) || refunds.length === 1) throw error;
-      const single = await Promise.all(refunds.map((refund) => this.callRefund([refund])));
-      return single.flat();
-    }
-  }
-
-  /** The primary that a key lies on, as far as the client knows. */
-  private serverOf(key: string): string {
-    const { slots, options } = this.client;
-    if (slots === undefined) return THE_SERVER;
-    const { keyPrefix = '' } = (options ?? {}) as { readonly keyPrefix?: string };
-    return slots[calculateSlot(keyPrefix + key)]?.[0] ?? NOBODY;
-  }
-
-  private isOurs(server: string): boolean {
-    if (server === THE_SERVER) return true;
-    const { slots = [] } = this.client;
-    for (let slot = 0; slot < SLOTS; slot++) if ((slots[slot]?.[0] ?? NOBODY) === server) return true;
-    return false;
+    return this.caller.call(REFUND, { ...encodeRefunds(refunds), server, requests: 1, deadline });
   }
 
   private refusal(): FreqLimitError {
@@ -464,13 +381,8 @@ export class RedisStore implements Store {
     return failure;
   }
 
-  /** A line for the operator: one trouble is told once in a while. */
   private tell(message: string): void {
-    const nowMs = performance.now();
-    if (nowMs < (this.silentUntilMs.get(message) ?? 0)) return;
-    if (this.silentUntilMs.size >= MOST_TROUBLES) this.silentUntilMs.clear();
-    this.silentUntilMs.set(message, nowMs + SILENT_MS);
-    this.log.error(message);
+    if (this.lines.admit(message) !== undefined) this.log.error(message);
   }
 }
 

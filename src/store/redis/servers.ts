@@ -1,0 +1,39 @@
+import calculateSlot from 'cluster-key-slot';
+import type { RedisClient } from './redis-client.js';
+
+/** The server of all keys where there is one, and of the connection as a whole. */
+export const THE_SERVER = '';
+/** Of a slot that no server has. */
+const NO_SERVER = 'none';
+const SLOTS = 16_384;
+
+/** Which server has which key, as far as the client knows. */
+export class Servers {
+  constructor(private readonly client: RedisClient) {}
+
+  /** The primary of a key. */
+  of(key: string): string {
+    const { slots, options } = this.client;
+    if (slots === undefined) return THE_SERVER;
+    const { keyPrefix = '' } = (options ?? {}) as { readonly keyPrefix?: string };
+    return slots[calculateSlot(keyPrefix + key)]?.[0] ?? NO_SERVER;
+  }
+
+  /** Whether a server still has a slot. */
+  has(server: string): boolean {
+    if (server === THE_SERVER) return true;
+    const { slots = [] } = this.client;
+    for (let slot = 0; slot < SLOTS; slot++) if ((slots[slot]?.[0] ?? NO_SERVER) === server) return true;
+    return false;
+  }
+
+  /** A key that lies on a server, made from one of many hash tags; `undefined` if the server has no slot. */
+  keyOn(server: string, keyOf: (tag: number) => string): string | undefined {
+    if (this.client.isCluster && server === THE_SERVER) return undefined;
+    for (let tag = 0; tag < SLOTS; tag++) {
+      const key = keyOf(tag);
+      if (this.of(key) === server) return key;
+    }
+    return undefined;
+  }
+}
