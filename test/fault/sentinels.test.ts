@@ -1,6 +1,6 @@
 import { check } from '../support/check.js';
 import { until } from '../support/cluster.js';
-import { uniqueNamespace } from '../support/redis.js';
+import { clientOf, uniqueNamespace } from '../support/redis.js';
 import { startSentinels, type TestSentinels } from '../support/sentinel.js';
 import { RecordingLog, storeFor } from './load.js';
 
@@ -22,5 +22,35 @@ describe('sentinels of which the first hangs', () => {
     await until(async () => (await store.consume(visit))[0]!.source === 'store', 5_000);
     expect(store.health().isUp).toBe(true);
     await store.close();
+  });
+});
+
+describe('a failover that is announced while a sentinel is asked for the primary', () => {
+  let pair: TestSentinels;
+
+  beforeAll(async () => {
+    pair = await startSentinels();
+  }, 60_000);
+  afterAll(() => pair.stop());
+
+  it('does not end the connection for good', async () => {
+    const namespace = uniqueNamespace();
+    const redis = { sentinels: pair.sentinels, name: pair.name };
+    const store = await storeFor(redis, namespace, new RecordingLog());
+    await store.open();
+    const visit = [check(`${namespace}:60000:x`, { limit: 1_000 })];
+    expect((await store.consume(visit))[0]!.source).toBe('store');
+    const client = clientOf(store);
+    const { connector } = client as unknown as { readonly connector: { disconnect(): void } };
+    const ended = new Promise<void>((resolve) => client.once('end', resolve));
+    client.once('connecting', () => {
+      // what ioredis' own detector of failovers does
+      connector.disconnect();
+    });
+    client.disconnect(true);
+    await ended;
+    await until(async () => (await store.consume(visit))[0]!.source === 'store', 10_000);
+    await store.close();
+    expect(client.status).toBe('end');
   });
 });

@@ -7,6 +7,7 @@ import { complaintsOf } from './client-options.js';
 import { type ClusterClient, ClusterNodes, serverOf } from './cluster-nodes.js';
 import { Deadline } from './deadline.js';
 import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-client.js';
+import { reviveAfterBrokenLookUp } from './revive.js';
 import { ReturningLink } from './returning-link.js';
 import { SilenceWatch } from './silence-watch.js';
 import type { StoreLog } from '../store.js';
@@ -230,6 +231,7 @@ abstract class FollowedConnection {
 
 class OwnConnection extends FollowedConnection implements Connection {
   private readonly watches = new Map<string, SilenceWatch>();
+  private readonly stopReviving: () => void;
   private closing: Promise<void> | undefined;
   private lastError: unknown;
 
@@ -252,6 +254,7 @@ class OwnConnection extends FollowedConnection implements Connection {
       },
     });
     if (!redis.isCluster) this.watches.set('', new SilenceWatch(redis as Redis, timeoutMs));
+    this.stopReviving = redis.isCluster ? ignore : reviveAfterBrokenLookUp(redis);
     redis.on('+node', (node: Redis) => {
       this.addNode(node);
     });
@@ -307,6 +310,7 @@ class OwnConnection extends FollowedConnection implements Connection {
   }
 
   private async end(): Promise<void> {
+    this.stopReviving();
     const { status } = this.redis;
     const ended = once(this.redis, 'end').catch(() => undefined);
     if (status === 'ready') await within(LONGEST_QUIT_MS, this.redis.quit().catch(ignore));
