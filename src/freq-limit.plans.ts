@@ -307,7 +307,7 @@ export class FreqLimitPlans {
     return plans;
   }
 
-  /** Guards are told the `constructor` of an instance, which is another class behind a proxy or by a mixin. */
+  /** Guards get the `constructor` of an instance, which is another class behind a proxy or by a mixin. */
   private registerConstructor(plans: ClassPlans): void {
     const { classRef } = plans;
     const told = constructorOf(classRef) ?? classRef;

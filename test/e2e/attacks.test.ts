@@ -110,7 +110,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const tenantOf = (context: ExecutionContext): never => {
       const { body } = context.switchToHttp().getRequest<{ body: { tenant: string } }>();
       const error = new Error(`no tenant ${body.tenant}`);
-      // whoever looks at the stack has it made, and a message that is changed later is not in it
+      // reading the stack creates it; a message that changes later is not in it
       String(error.stack);
       error.message = `key: ${error.message}`;
       throw error;

@@ -216,7 +216,7 @@ describe('a context that the application makes', () => {
   >([
     ['an object', literal, Worker, OURS_NOWHERE],
     ['one of Nest’s class', host, Worker, OURS_NOWHERE],
-    ['one of Nest’s class, beside the global guard', host, Worker, {}],
+    ['one of Nest’s class, in addition to the global guard', host, Worker, {}],
     ['one of Nest’s class, for a handler with other guards', host, Guarded, {}],
     ['a frozen object', (classRef) => Object.freeze(literal(classRef)), Worker, {}],
   ])('counts each time it is used: %s', (_, contextOf, classRef, extras) => {

@@ -27,7 +27,7 @@ describe('a server where commands are renamed', () => {
     await server.stop();
   });
 
-  /** What caller, log and health are told of a call that fails. */
+  /** What a caller, the log and `health()` get when a call fails. */
   async function said(): Promise<string[]> {
     const told: string[] = [];
     for (let i = 0; i < 3; i++) {

@@ -7,7 +7,7 @@ const KILL = `
   socket.on('data', (chunk) => { text += chunk; if (text.includes('PONG')) socket.destroy(); });
 `;
 
-/** Has a server close all its connections. This process stands still meanwhile, and hears of nothing. */
+/** Makes a server close all its connections. This process is blocked meanwhile and does not notice it. */
 export function killConnections(port: number): void {
   execFileSync(process.execPath, ['-e', KILL, String(port)]);
 }

@@ -1,4 +1,4 @@
-// A TCP proxy in a process of its own, so that it goes on while the process under test stands still.
+// A TCP proxy in a process of its own, so that it continues while the process under test is blocked.
 // Arguments: the port of the server, and by how many milliseconds each answer is late.
 import { connect, createServer } from 'node:net';
 

@@ -2,7 +2,7 @@ import type { StoreHealth, StoreLog } from '../store.js';
 import { Breaker } from './breaker.js';
 
 const TIDY_MS = 1_000;
-/** Most outages that are told in a minute: a connection may come and go many times in a second. */
+/** The maximum number of outages that are logged in a minute: a connection may come and go many times in a second. */
 const MOST_TOLD = 10;
 const MINUTE_MS = 60_000;
 

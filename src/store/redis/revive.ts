@@ -12,11 +12,11 @@ export interface RevivableClient {
 const REST_MS = 50;
 
 /**
- * Connects a client again that ioredis has given up although nobody asked it to.
+ * Connects a client again after ioredis has given up by mistake.
  *
- * If a failover is announced while ioredis asks a sentinel for the primary, its connector stops, and the client ends without
- * a word: no retry follows, and every later call fails. Such an end comes right after `connecting`. An end that the client's
- * own `retryStrategy` or `disconnect()` wants comes after `close`.
+ * If a failover is announced while ioredis queries a sentinel for the primary, its connector stops and the client ends: it
+ * never retries, and every later call fails. This `end` follows `connecting`. An `end` that `retryStrategy` or `disconnect()`
+ * has caused follows `close`.
  * @returns a function that stops it
  */
 export function reviveAfterBrokenLookUp(client: RevivableClient): () => void {

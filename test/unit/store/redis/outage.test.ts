@@ -133,7 +133,7 @@ describe('a server that comes and goes', () => {
     }
   };
 
-  it('is told ten times a minute at most, each time whole', () => {
+  it('is logged at most ten times a minute, each time with both lines', () => {
     const { outage, lines } = make();
     flap(outage, 1_000);
     expect(lines).toHaveLength(20);
@@ -143,7 +143,7 @@ describe('a server that comes and goes', () => {
     expect(lines.filter((line) => line.startsWith('warn: Redis answers again'))).toHaveLength(20);
   });
 
-  it('is told when it stays away, as soon as a request is decided without it in the next minute', () => {
+  it('is logged if it lasts, when a request is decided without Redis in the next minute', () => {
     const { outage, lines } = make();
     flap(outage, 50);
     outage.breakerOf('a').open('lost for good');

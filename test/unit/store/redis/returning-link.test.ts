@@ -39,7 +39,7 @@ describe('a connection that was ready', () => {
     expect(whyNotReady(client)).toBe('the server has closed the connection');
   });
 
-  it('returns no more when nobody follows it, and keeps no listener', () => {
+  it('does not return after it is detached, and keeps no listener', () => {
     const { client, link, become } = make();
     become('reconnecting', 'close');
     link.detach();
