@@ -1,4 +1,5 @@
 import { showError } from '../../core/errors.js';
+import { ARGUMENTS } from './without-command.js';
 
 const RIGHTS = '+evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpiretime +time +get +set +del +info';
 const CLUSTER_RIGHTS = '+cluster|slots +cluster|shards +readonly +asking';
@@ -70,7 +71,7 @@ function withoutArguments(error: unknown): unknown {
     readonly command?: { readonly args?: unknown };
   };
   if (typeof message !== 'string') return error;
-  let text = message.replace(/,? with args beginning with.*$/s, '');
+  let text = message.replace(ARGUMENTS, '');
   const args = Array.isArray(command?.args) ? (command.args as unknown[]) : [];
   for (const arg of args)
     if (typeof arg === 'string' && arg.length >= SHORTEST_ARGUMENT) text = text.replaceAll(arg, '…');

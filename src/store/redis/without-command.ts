@@ -6,7 +6,7 @@ const MAX_ERRORS = 16;
 const NESTED = ['cause', 'lastNodeError'] as const;
 
 /** For an unknown command a server repeats its arguments, and these include keys. */
-const ARGUMENTS = /,? with args beginning with:.*$/s;
+export const ARGUMENTS = /,? with args beginning with.*$/s;
 
 /**
  * A copy of a client error without the command. ioredis stores the command's arguments on the error, with unhashed keys, and
