@@ -3,7 +3,7 @@ import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { ADDRESS_HEADERS } from './contexts/forwarded.js';
 import { guardsOn, holdsLimits, isOurs } from './freq-limit.guards.js';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
-import { FREQ_LIMIT_PLANS } from './freq-limit.tokens.js';
+import { FREQ_LIMIT_PLANS } from './core/tokens.js';
 import { type ClassRef, classLevels, decoratedHandlers } from './rules/metadata.js';
 import type { PlannedRule } from './rules/planned-rule.js';
 

@@ -3,7 +3,7 @@ import type { HttpAdapterHost } from '@nestjs/core';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import { isResponse } from './contexts/graphql-context.js';
 import type { CheckResult } from './core/check.js';
-import { UNSEALED } from './core/seal.js';
+import { UNSEALED } from './core/key-hash.js';
 import { isTighter, toVerdict, type Verdict } from './core/verdict.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import { type Header, headersFor, type Shown, type ShownResult } from './http/headers.js';

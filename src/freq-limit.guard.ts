@@ -24,12 +24,12 @@ import {
   FREQ_LIMIT_REPORTER,
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
-} from './freq-limit.tokens.js';
+} from './core/tokens.js';
 import { onFinish } from './http/on-finish.js';
 import type { Plan } from './rules/plan.js';
 import { evaluate, type MissingKey, type PlannedCheck, resolve } from './rules/resolve.js';
 import { withShadows } from './rules/shadow.js';
-import type { Store } from './store/store.js';
+import type { Store } from './core/store.js';
 
 // The guard may run several times for one call of a handler: globally, on the class, on the method, as a subclass, from a
 // guard of the application. Nest makes one context for all of them, which stores the outcome, also a denial.

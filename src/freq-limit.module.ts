@@ -10,7 +10,7 @@ import {
 import { DiscoveryModule, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { Adapters } from './contexts/adapters.js';
 import { FreqLimitError, show } from './core/errors.js';
-import { BOOLEAN, Properties } from './core/forms.js';
+import { BOOLEAN, Properties } from './core/validate.js';
 import { FreqLimitAdvice } from './freq-limit.advice.js';
 import { FirstInit, FirstInitModule } from './freq-limit.first-init.js';
 import { gatewayServers } from './freq-limit.gateways.js';
@@ -34,9 +34,9 @@ import {
   FREQ_LIMIT_REPORTER,
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
-} from './freq-limit.tokens.js';
+} from './core/tokens.js';
 import { createStore } from './store/create-store.js';
-import type { Store } from './store/store.js';
+import type { Store } from './core/store.js';
 
 const ASYNC_PROPERTIES = [
   'imports',

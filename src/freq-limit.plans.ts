@@ -4,7 +4,7 @@ import { FreqLimitError, show } from './core/errors.js';
 import { allClasses, type AppClass, declaredClasses } from './freq-limit.classes.js';
 import { type HandlerKind, HandlerKinds } from './freq-limit.handler-kinds.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
-import { FREQ_LIMIT_RESOLVED_OPTIONS } from './freq-limit.tokens.js';
+import { FREQ_LIMIT_RESOLVED_OPTIONS } from './core/tokens.js';
 import { unheldRules } from './freq-limit.unheld-rules.js';
 import { ClassIdentities, type ClassIdentity, isMadeAtRunTime } from './rules/class-identity.js';
 import { looksLikeMilliseconds, windowName } from './rules/duration.js';

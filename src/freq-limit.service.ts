@@ -2,16 +2,16 @@ import { Inject, Injectable, type Type } from '@nestjs/common';
 import { setImmediate } from 'node:timers/promises';
 import type { Check, CheckResult, OnStoreError } from './core/check.js';
 import { FreqLimitTypeError, show } from './core/errors.js';
-import { BOOLEAN, COUNT, type Form, matching, Properties } from './core/forms.js';
+import { BOOLEAN, COUNT, type Form, matching, Properties } from './core/validate.js';
 import type { MaybePromise } from './core/maybe-promise.js';
-import { keyHead, ruleId } from './core/store-key.js';
+import { keyHead, ruleId } from './core/counter-key.js';
 import { toVerdict, UNLIMITED, type Verdict } from './core/verdict.js';
 import {
   FREQ_LIMIT_PLANS,
   FREQ_LIMIT_REPORTER,
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
-} from './freq-limit.tokens.js';
+} from './core/tokens.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
 import type { Reporter } from './freq-limit.reporter.js';
@@ -22,7 +22,7 @@ import { NormalizeError } from './rules/normalize.js';
 import { ON_STORE_ERROR, type PlannedRule } from './rules/planned-rule.js';
 import { normalizeFailed, textByAddress } from './rules/resolve.js';
 import type { KeyValue, Window } from './rules/rule.js';
-import type { Store, StoreHealth } from './store/store.js';
+import type { Store, StoreHealth } from './core/store.js';
 
 /** A counter of your own, apart from those of all rules. */
 export interface CounterCheck {

@@ -6,7 +6,7 @@ import { LimitedLogger } from './freq-limit.limited-logger.js';
 import { isCut } from './http/on-finish.js';
 import type { PlannedCheck } from './rules/resolve.js';
 import type { Outcome } from './rules/rule.js';
-import type { Store } from './store/store.js';
+import type { Store } from './core/store.js';
 
 /** A visit that was charged, and of which some may yet have to be given back. */
 export interface Charged {

@@ -26,10 +26,10 @@ export {
 } from './core/errors.js';
 export type { ContextAdapter } from './contexts/context-adapter.js';
 export type { MaybePromise } from './core/maybe-promise.js';
-export type { VisitRequest } from './core/visit.js';
+export type { VisitRequest } from './core/request.js';
 export type { Denial, ErrorFormat } from './http/error-body.js';
 export type { CheckResult, OnStoreError, Source } from './core/check.js';
-export type { HashKeys } from './core/seal.js';
+export type { HashKeys } from './core/key-hash.js';
 export type { Verdict, VerdictSource } from './core/verdict.js';
 export type { HeadersOption } from './http/headers.js';
 export type {
@@ -57,4 +57,4 @@ export type {
   RedisNatMap,
   RedisNodeOptions,
 } from './store/redis/redis-options.js';
-export type { StoreHealth } from './store/store.js';
+export type { StoreHealth } from './core/store.js';

@@ -1,6 +1,6 @@
 import type { ExecutionContext, HttpException } from '@nestjs/common';
 import type { MaybePromise } from '../core/maybe-promise.js';
-import type { VisitRequest } from '../core/visit.js';
+import type { VisitRequest } from '../core/request.js';
 
 /**
  * How one kind of execution context is read and answered: `http`, `graphql`, `ws`, `rpc`, or whatever name another

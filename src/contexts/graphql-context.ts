@@ -1,5 +1,5 @@
 import { type ExecutionContext, IntrinsicException } from '@nestjs/common';
-import type { VisitRequest } from '../core/visit.js';
+import type { VisitRequest } from '../core/request.js';
 import type { IncomingMessage } from 'node:http';
 import type { ContextAdapter } from './context-adapter.js';
 import type { Handshakes } from './handshakes.js';

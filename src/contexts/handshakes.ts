@@ -2,7 +2,7 @@ import type { HttpAdapterHost } from '@nestjs/core';
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
-import type { VisitRequest } from '../core/visit.js';
+import type { VisitRequest } from '../core/request.js';
 
 /** A client of a gateway, as far as it remembers how it came. */
 interface Connected {

@@ -1,4 +1,4 @@
-import type { VisitRequest } from '../core/visit.js';
+import type { VisitRequest } from '../core/request.js';
 import type { ContextAdapter } from './context-adapter.js';
 
 /** On Fastify `raw` is Node's own request, which is what middleware gets. */

@@ -1,7 +1,7 @@
 import type ipaddr from 'ipaddr.js';
 import { types } from 'node:util';
 import { show } from '../core/errors.js';
-import type { Properties } from '../core/forms.js';
+import type { Properties } from '../core/validate.js';
 import { parseAddress } from './client-address.js';
 
 /** What is needed to decide whether a request skips all limits. */

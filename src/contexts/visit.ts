@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
-import type { NormalizedValues, Visit, VisitRequest } from '../core/visit.js';
+import type { NormalizedValues, Visit, VisitRequest } from '../core/request.js';
 import { canonicalAddress, GONE } from './client-address.js';
 import type { ContextAdapter } from './context-adapter.js';
 import { hasEarlierHop, isForwarded } from './forwarded.js';

@@ -1,4 +1,4 @@
-import { aFunction, either, type Form, oneOf } from '../core/forms.js';
+import { aFunction, either, type Form, oneOf } from '../core/validate.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import type { CountWhen, Outcome } from './rule.js';
 

@@ -1,8 +1,8 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { show } from '../core/errors.js';
 import { all, attempt, type MaybePromise, then } from '../core/maybe-promise.js';
-import { boundText, encodePart, encodeParts, PART_END } from '../core/store-key.js';
-import type { Visit } from '../core/visit.js';
+import { boundText, encodePart, encodeParts, PART_END } from '../core/counter-key.js';
+import type { Visit } from '../core/request.js';
 import { idOf } from './identity.js';
 import { type Normalization, type Normalizer, NOTHING } from './normalize.js';
 import type { KeyPart, Normalize, OfContext } from './rule.js';

@@ -1,5 +1,5 @@
 import { FreqLimitError, show } from '../core/errors.js';
-import { Properties } from '../core/forms.js';
+import { Properties } from '../core/validate.js';
 import { looksLikeWindow } from './duration.js';
 import type { Level } from './plan.js';
 import {

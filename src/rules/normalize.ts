@@ -1,6 +1,6 @@
 import { oneLine, show } from '../core/errors.js';
 import { isPromise } from '../core/maybe-promise.js';
-import type { NormalizedValues, Visit } from '../core/visit.js';
+import type { NormalizedValues, Visit } from '../core/request.js';
 import { email, phone } from './spelling.js';
 import type { Normalize } from './rule.js';
 

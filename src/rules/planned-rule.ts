@@ -11,9 +11,9 @@ import {
   oneOf,
   Properties,
   wholeNumber,
-} from '../core/forms.js';
-import { type Seal, UNSEALED } from '../core/seal.js';
-import { keyHead, ruleId } from '../core/store-key.js';
+} from '../core/validate.js';
+import { type Seal, UNSEALED } from '../core/key-hash.js';
+import { keyHead, ruleId } from '../core/counter-key.js';
 import { COUNT_WHEN, toCounts } from './count-when.js';
 import { toWindowMs, windowName } from './duration.js';
 import { compileKey, type CompiledKey } from './key.js';

@@ -1,10 +1,10 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Check } from '../core/check.js';
 import { FreqLimitError, show, showError } from '../core/errors.js';
-import { COUNT } from '../core/forms.js';
+import { COUNT } from '../core/validate.js';
 import { all, attempt, isPromise, type MaybePromise, then } from '../core/maybe-promise.js';
-import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/store-key.js';
-import type { Visit } from '../core/visit.js';
+import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/counter-key.js';
+import type { Visit } from '../core/request.js';
 import { toWindowMs } from './duration.js';
 import { NormalizeError } from './normalize.js';
 import type { Plan } from './plan.js';

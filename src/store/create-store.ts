@@ -6,7 +6,7 @@ import { listeningClock } from './redis/listening-clock.js';
 import { type HashTag, Placement } from './redis/placement.js';
 import { isClustered, type RedisOption } from './redis/redis-client.js';
 import { RedisStore } from './redis/redis-store.js';
-import type { Store, StoreLog } from './store.js';
+import type { Store, StoreLog } from '../core/store.js';
 import { warnOfWorkers } from './workers.js';
 
 export interface StoreOptions {

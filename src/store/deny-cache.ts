@@ -1,7 +1,7 @@
 import { type Check, type CheckResult, toResult } from '../core/check.js';
 import { isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import { RecentMap } from './recent-map.js';
-import type { Store } from './store.js';
+import type { Store } from '../core/store.js';
 import { StoreAround } from './store-around.js';
 
 /** What the store said of a counter when it last denied a request with it. */

@@ -1,8 +1,15 @@
 import type { Check, CheckResult } from '../core/check.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import { FullCounters } from './full-counters.js';
-import { consumeInParts, joined, lookBeforeConsume, type LookingStore, type Part, partsOf } from './parts.js';
-import type { Store } from './store.js';
+import {
+  consumeInParts,
+  joined,
+  lookBeforeConsume,
+  type LookingStore,
+  type Part,
+  partsOf,
+} from '../core/split-request.js';
+import type { Store } from '../core/store.js';
 import { StoreAround } from './store-around.js';
 
 /**

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { ResolvedOptions } from '../freq-limit.options.js';
-import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from '../freq-limit.tokens.js';
+import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from '../core/tokens.js';
 import { MemoryStore } from '../store/memory/memory-store.js';
 import type { TestClock } from './test-clock.js';
 import { UnlimitedPlans } from './unlimited-plans.js';

@@ -1,5 +1,5 @@
 import { FreqLimitTypeError } from '../core/errors.js';
-import { type Form, Properties } from '../core/forms.js';
+import { type Form, Properties } from '../core/validate.js';
 
 /** What the throttler asks for, in numbers that counters take. */
 export interface Asked {

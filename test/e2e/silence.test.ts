@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { FreqLimitService, type FreqLimitOptions } from 'nestjs-freq-limit';
-import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
+import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, startApp } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { startProxy, type Proxy } from '../support/proxy.js';

@@ -7,7 +7,7 @@ import {
   FreqLimitService,
   isFreqLimitExceeded,
 } from 'nestjs-freq-limit';
-import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
+import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { clientOf, uniqueNamespace } from '../support/redis.js';

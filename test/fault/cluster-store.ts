@@ -4,7 +4,7 @@ import type { Check } from '../../src/core/check.js';
 import { createStore, type StoreOptions } from '../../src/store/create-store.js';
 import { Placement } from '../../src/store/redis/placement.js';
 import type { RedisOption } from '../../src/store/redis/redis-client.js';
-import type { Store } from '../../src/store/store.js';
+import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
 import { uniqueNamespace } from '../support/redis.js';
 import type { Server } from '../support/server.js';

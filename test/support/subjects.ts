@@ -6,7 +6,7 @@ import { RedisStore } from '../../src/store/redis/redis-store.js';
 import type { Check } from '../../src/core/check.js';
 import { check } from './check.js';
 import type { TestCluster } from './cluster.js';
-import type { Store, StoreLog } from '../../src/store/store.js';
+import type { Store, StoreLog } from '../../src/core/store.js';
 import type { Subject } from '../contract/store.contract.js';
 import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from './redis.js';
 

@@ -1,8 +1,8 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { CheckResult } from '../../src/core/check.js';
 import type { FreqLimitError } from '../../src/core/errors.js';
-import { UNSEALED } from '../../src/core/seal.js';
-import type { Visit } from '../../src/core/visit.js';
+import { UNSEALED } from '../../src/core/key-hash.js';
+import type { Visit } from '../../src/core/request.js';
 import type { DeclaredRule, Owner, RuleDefaults } from '../../src/rules/planned-rule.js';
 import type { FreqLimitRule, Scope } from '../../src/rules/rule.js';
 

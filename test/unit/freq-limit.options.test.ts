@@ -1,6 +1,6 @@
 import { Cluster, Redis } from 'ioredis';
 import { isFreqLimitError } from '../../src/core/errors.js';
-import { UNSEALED } from '../../src/core/seal.js';
+import { UNSEALED } from '../../src/core/key-hash.js';
 import { resolveOptions } from '../../src/freq-limit.options.js';
 import { thrownBy } from './fixtures.js';
 

@@ -6,7 +6,7 @@ import { planRule } from '../../src/rules/planned-rule.js';
 import type { PlannedCheck } from '../../src/rules/resolve.js';
 import type { CountWhen, Outcome } from '../../src/rules/rule.js';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
-import type { Store } from '../../src/store/store.js';
+import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
 import { quiet } from '../support/subjects.js';
 import { CONTEXT, declared, DEFAULTS, OWNER, result } from './fixtures.js';

@@ -1,5 +1,5 @@
 import { type Check, type CheckResult, type Source, toResult } from '../../core/check.js';
-import type { Store, StoreHealth, StoreLog } from '../store.js';
+import type { Store, StoreHealth, StoreLog } from '../../core/store.js';
 import type { Counter } from './lane.js';
 import { Counters } from './counters.js';
 

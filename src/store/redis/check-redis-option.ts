@@ -1,5 +1,5 @@
 import { show } from '../../core/errors.js';
-import { COUNT, wholeNumber } from '../../core/forms.js';
+import { COUNT, wholeNumber } from '../../core/validate.js';
 import { CLUSTER_NAMES, hintFor, SERVER_NAMES } from './option-names.js';
 import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-client.js';
 import type { RedisClusterOptions, RedisConnectionOptions } from './redis-options.js';

@@ -1,4 +1,4 @@
-import type { StoreHealth, StoreLog } from '../store.js';
+import type { StoreHealth, StoreLog } from '../../core/store.js';
 import { Breaker } from './breaker.js';
 
 const TIDY_MS = 1_000;

@@ -10,7 +10,7 @@ import { isClient, isClusterOption, type RedisClient, type RedisOption } from '.
 import { reviveAfterBrokenLookUp } from './revive.js';
 import { ReturningLink } from './returning-link.js';
 import { SilenceWatch } from './silence-watch.js';
-import type { StoreLog } from '../store.js';
+import type { StoreLog } from '../../core/store.js';
 
 /** A client and the state of its connections. A server is named as in `client.slots`. */
 export interface Connection {

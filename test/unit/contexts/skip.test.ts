@@ -1,4 +1,4 @@
-import { Properties } from '../../../src/core/forms.js';
+import { Properties } from '../../../src/core/validate.js';
 import { type Caller, type IsSkipped, skipOf } from '../../../src/contexts/skip.js';
 
 const read = new Properties('FreqLimitModule', (message) => new Error(message));

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Check } from '../../../src/core/check.js';
-import { BY_ADDRESS, NO_ADDRESS } from '../../../src/core/store-key.js';
+import { BY_ADDRESS, NO_ADDRESS } from '../../../src/core/counter-key.js';
 import { type Plan, planOf } from '../../../src/rules/plan.js';
 import { type MissingKey, resolve } from '../../../src/rules/resolve.js';
 import { CONTEXT, DEFAULTS, declared, OWNER, visitOf } from '../fixtures.js';

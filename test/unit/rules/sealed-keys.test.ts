@@ -1,5 +1,5 @@
-import { Properties } from '../../../src/core/forms.js';
-import { type Seal, sealOf } from '../../../src/core/seal.js';
+import { Properties } from '../../../src/core/validate.js';
+import { type Seal, sealOf } from '../../../src/core/key-hash.js';
 import { planOf } from '../../../src/rules/plan.js';
 import { resolve } from '../../../src/rules/resolve.js';
 import { Placement } from '../../../src/store/redis/placement.js';

@@ -3,7 +3,7 @@ import { toVerdict } from '../../../src/core/verdict.js';
 import { DenyCache } from '../../../src/store/deny-cache.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
 import type { RecentMap } from '../../../src/store/recent-map.js';
-import type { Store } from '../../../src/store/store.js';
+import type { Store } from '../../../src/core/store.js';
 import { check } from '../../support/check.js';
 import { quiet } from '../../support/subjects.js';
 

@@ -3,7 +3,7 @@ import { FreqLimitError } from '../../../src/core/errors.js';
 import { toVerdict } from '../../../src/core/verdict.js';
 import { GuardedStore } from '../../../src/store/guarded-store.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
-import type { Store } from '../../../src/store/store.js';
+import type { Store } from '../../../src/core/store.js';
 import { check } from '../../support/check.js';
 import { quiet } from '../../support/subjects.js';
 import { thrownBy } from '../fixtures.js';

@@ -1,7 +1,7 @@
 import type { Check, CheckResult } from '../../../src/core/check.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
 import { PartedStore } from '../../../src/store/parted-store.js';
-import type { Store } from '../../../src/store/store.js';
+import type { Store } from '../../../src/core/store.js';
 import { check } from '../../support/check.js';
 import { quiet } from '../../support/subjects.js';
 

@@ -1,5 +1,5 @@
-import { type Check, type CheckResult, toResult } from '../core/check.js';
-import type { MaybePromise } from '../core/maybe-promise.js';
+import { type Check, type CheckResult, toResult } from './check.js';
+import type { MaybePromise } from './maybe-promise.js';
 
 /** Who decides about the parts of a request. */
 export interface PartStore {

@@ -7,7 +7,7 @@ import {
   lookBeforeConsume,
   type PartStore,
   partsOf,
-} from '../../../src/store/parts.js';
+} from '../../../src/core/split-request.js';
 import { check } from '../../support/check.js';
 import { quiet } from '../../support/subjects.js';
 import { result } from '../fixtures.js';

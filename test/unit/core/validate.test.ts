@@ -8,7 +8,7 @@ import {
   oneOf,
   Properties,
   wholeNumber,
-} from '../../../src/core/forms.js';
+} from '../../../src/core/validate.js';
 import { thrownBy } from '../fixtures.js';
 
 class Complaint extends Error {}

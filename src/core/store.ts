@@ -1,5 +1,5 @@
-import type { Check, CheckResult } from '../core/check.js';
-import type { MaybePromise } from '../core/maybe-promise.js';
+import type { Check, CheckResult } from './check.js';
+import type { MaybePromise } from './maybe-promise.js';
 
 /**
  * Where counters live. Every store gives the same answers to the same history; `test/contract` holds them to it.

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey } from 'node:crypto';
-import type { Properties } from './forms.js';
+import type { Properties } from './validate.js';
 
 /** Makes of the text of a key the text that stands in the store. Equal texts stay equal, whatever rule they belong to. */
 export type Seal = (text: string) => string;

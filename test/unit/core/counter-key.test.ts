@@ -7,7 +7,7 @@ import {
   keyHead,
   NO_ADDRESS,
   ruleId,
-} from '../../../src/core/store-key.js';
+} from '../../../src/core/counter-key.js';
 
 const SPECIAL = [
   '',

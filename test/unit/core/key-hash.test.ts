@@ -1,5 +1,5 @@
-import { Properties } from '../../../src/core/forms.js';
-import { sealOf, UNSEALED } from '../../../src/core/seal.js';
+import { Properties } from '../../../src/core/validate.js';
+import { sealOf, UNSEALED } from '../../../src/core/key-hash.js';
 
 const SECRET = 'correct horse battery staple';
 const read = new Properties('FreqLimitModule', (message) => new Error(message));
