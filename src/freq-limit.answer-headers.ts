@@ -7,7 +7,7 @@ import { UNSEALED } from './core/key-hash.js';
 import { isTighter, toVerdict, type Verdict } from './core/verdict.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import { type Header, headersFor, type Shown, type ShownResult } from './http/headers.js';
-import type { PlannedCheck } from './rules/resolve.js';
+import type { PlannedCheck } from './rules/to-checks.js';
 
 /** What is known of the visits that share a response; several guards may have let them in. */
 const shared = new WeakMap<object, SharedAnswer>();

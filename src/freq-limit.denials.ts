@@ -7,7 +7,7 @@ import { LimitedLogger } from './freq-limit.limited-logger.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { Denial } from './http/error-body.js';
 import type { PlannedRule } from './rules/planned-rule.js';
-import type { PlannedCheck } from './rules/resolve.js';
+import type { PlannedCheck } from './rules/to-checks.js';
 
 /**
  * Makes of a denying verdict what is thrown, as the rule that speaks for it and the module's options say. A function of

@@ -27,7 +27,7 @@ import {
 } from './core/tokens.js';
 import { onFinish } from './http/on-finish.js';
 import type { Plan } from './rules/plan.js';
-import { evaluate, type MissingKey, type PlannedCheck, resolve } from './rules/resolve.js';
+import { evaluate, type MissingKey, type PlannedCheck, resolve } from './rules/to-checks.js';
 import { withShadows } from './rules/shadow.js';
 import type { Store } from './core/store.js';
 

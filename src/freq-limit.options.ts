@@ -10,7 +10,7 @@ import type { Verdict } from './core/verdict.js';
 import type { FreqLimitHook } from './freq-limit.reporter.js';
 import type { ErrorFormat } from './http/error-body.js';
 import type { HeadersOption } from './http/headers.js';
-import { compileKey } from './rules/key.js';
+import { compileKey } from './rules/key/compile-key.js';
 import type { NamedRulesTable } from './rules/named-rules.js';
 import { MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, type RuleDefaults } from './rules/planned-rule.js';
 import type { DenialMessage, FreqLimitRule, KeySpec, OfContext, OnMissingKey } from './rules/rule.js';

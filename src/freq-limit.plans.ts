@@ -7,7 +7,7 @@ import type { ResolvedOptions } from './freq-limit.options.js';
 import { FREQ_LIMIT_RESOLVED_OPTIONS } from './core/tokens.js';
 import { unheldRules } from './freq-limit.unheld-rules.js';
 import { ClassIdentities, type ClassIdentity, isMadeAtRunTime } from './rules/class-identity.js';
-import { looksLikeMilliseconds, windowName } from './rules/duration.js';
+import { looksLikeMilliseconds, windowName } from './rules/window.js';
 import {
   hasOtherMetadata,
   markedNames,

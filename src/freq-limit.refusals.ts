@@ -19,7 +19,7 @@ import type { ResolvedOptions } from './freq-limit.options.js';
 import { isProblem, PROBLEM_CONTENT_TYPE, refusalBody } from './http/error-body.js';
 import type { Header } from './http/headers.js';
 import { sendAsProblem } from './http/problem.js';
-import { type MissingKey, type PlannedCheck, RuleError } from './rules/resolve.js';
+import { type MissingKey, type PlannedCheck, RuleError } from './rules/to-checks.js';
 
 const PROBLEM: readonly Header[] = [['Content-Type', PROBLEM_CONTENT_TYPE]];
 /** For messages of this library: a place, a rule, and what went wrong there. */

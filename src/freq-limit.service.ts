@@ -16,11 +16,11 @@ import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './freq-limit.plans.js';
 import type { Reporter } from './freq-limit.reporter.js';
 import { canonicalAddress } from './contexts/client-address.js';
-import { toWindowMs } from './rules/duration.js';
-import { textOfAll } from './rules/key.js';
-import { NormalizeError } from './rules/normalize.js';
+import { toWindowMs } from './rules/window.js';
+import { textOfAll } from './rules/key/compile-key.js';
+import { NormalizeError } from './rules/key/normalize.js';
 import { ON_STORE_ERROR, type PlannedRule } from './rules/planned-rule.js';
-import { normalizeFailed, textByAddress } from './rules/resolve.js';
+import { normalizeFailed, textByAddress } from './rules/to-checks.js';
 import type { KeyValue, Window } from './rules/rule.js';
 import type { Store, StoreHealth } from './core/store.js';
 

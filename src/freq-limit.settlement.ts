@@ -4,7 +4,7 @@ import { showError } from './core/errors.js';
 import type { End } from './contexts/invocations.js';
 import { LimitedLogger } from './freq-limit.limited-logger.js';
 import { isCut } from './http/on-finish.js';
-import type { PlannedCheck } from './rules/resolve.js';
+import type { PlannedCheck } from './rules/to-checks.js';
 import type { Outcome } from './rules/rule.js';
 import type { Store } from './core/store.js';
 

@@ -1,6 +1,6 @@
 import { FreqLimitError, show } from '../core/errors.js';
 import { Properties } from '../core/validate.js';
-import { looksLikeWindow } from './duration.js';
+import { looksLikeWindow } from './window.js';
 import type { Level } from './plan.js';
 import {
   type DeclaredRule,

@@ -15,9 +15,9 @@ import {
 import { type Seal, UNSEALED } from '../core/key-hash.js';
 import { keyHead, ruleId } from '../core/counter-key.js';
 import { COUNT_WHEN, toCounts } from './count-when.js';
-import { toWindowMs, windowName } from './duration.js';
-import { compileKey, type CompiledKey } from './key.js';
-import { compileNormalize, refuseUnused } from './normalize.js';
+import { toWindowMs, windowName } from './window.js';
+import { compileKey, type CompiledKey } from './key/compile-key.js';
+import { compileNormalize, refuseUnused } from './key/normalize.js';
 import type { DenialMessage, FreqLimitRule, OfContext, OnMissingKey, Outcome, Scope } from './rule.js';
 
 /** A rule as it was declared, with the place it stands at. */

@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import type { Check, CheckResult } from '../../src/core/check.js';
 import { type Response, Settlement } from '../../src/freq-limit.settlement.js';
 import { planRule } from '../../src/rules/planned-rule.js';
-import type { PlannedCheck } from '../../src/rules/resolve.js';
+import type { PlannedCheck } from '../../src/rules/to-checks.js';
 import type { CountWhen, Outcome } from '../../src/rules/rule.js';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
 import type { Store } from '../../src/core/store.js';

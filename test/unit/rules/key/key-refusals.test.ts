@@ -1,4 +1,4 @@
-import { compileKey } from '../../../src/rules/key.js';
+import { compileKey } from '../../../../src/rules/key/compile-key.js';
 
 describe('compileKey', () => {
   it.each(['ip', 'user', 'body', 'params', 'query', 'headers', 'body.phone', 'user.id', 'headers.x-api-key'])(

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { looksLikeMilliseconds, toWindowMs, windowName } from '../../../src/rules/duration.js';
+import { looksLikeMilliseconds, toWindowMs, windowName } from '../../../src/rules/window.js';
 
 describe('toWindowMs', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
-import { compileKey } from '../../../src/rules/key.js';
-import { idOf } from '../../../src/rules/identity.js';
-import { CONTEXT, visitOf } from '../fixtures.js';
+import { compileKey } from '../../../../src/rules/key/compile-key.js';
+import { idOf } from '../../../../src/rules/key/id-text.js';
+import { CONTEXT, visitOf } from '../../fixtures.js';
 
 class ObjectId {
   constructor(private readonly hex: string) {}

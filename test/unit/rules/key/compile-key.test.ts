@@ -1,5 +1,5 @@
-import { compileKey } from '../../../src/rules/key.js';
-import { CONTEXT, visitOf } from '../fixtures.js';
+import { compileKey } from '../../../../src/rules/key/compile-key.js';
+import { CONTEXT, visitOf } from '../../fixtures.js';
 
 const read = (spec: unknown, request?: Record<string, unknown>, address?: string): unknown =>
   compileKey(spec).read(visitOf(request, address), CONTEXT);

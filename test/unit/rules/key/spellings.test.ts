@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { email, MAX_LENGTH, phone, TooLongError } from '../../../src/rules/spelling.js';
+import { email, MAX_LENGTH, phone, TooLongError } from '../../../../src/rules/key/spellings.js';
 
 describe('an e-mail address in one spelling', () => {
   it.each([

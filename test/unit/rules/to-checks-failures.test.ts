@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isFreqLimitError } from '../../../src/core/errors.js';
 import { planOf } from '../../../src/rules/plan.js';
-import { resolve } from '../../../src/rules/resolve.js';
+import { resolve } from '../../../src/rules/to-checks.js';
 import { CONTEXT, DEFAULTS, declared, OWNER, visitOf } from '../fixtures.js';
 
 const PLACE = '@FreqLimit on SmsController.send';

@@ -2,7 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { Check } from '../../../src/core/check.js';
 import { BY_ADDRESS, NO_ADDRESS } from '../../../src/core/counter-key.js';
 import { type Plan, planOf } from '../../../src/rules/plan.js';
-import { type MissingKey, resolve } from '../../../src/rules/resolve.js';
+import { type MissingKey, resolve } from '../../../src/rules/to-checks.js';
 import { CONTEXT, DEFAULTS, declared, OWNER, visitOf } from '../fixtures.js';
 
 const VISIT = visitOf({ body: { phone: '13800000000' } }, '203.0.113.7');

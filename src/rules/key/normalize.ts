@@ -1,8 +1,8 @@
-import { oneLine, show } from '../core/errors.js';
-import { isPromise } from '../core/maybe-promise.js';
-import type { NormalizedValues, Visit } from '../core/request.js';
-import { email, phone } from './spelling.js';
-import type { Normalize } from './rule.js';
+import { oneLine, show } from '../../core/errors.js';
+import { isPromise } from '../../core/maybe-promise.js';
+import type { NormalizedValues, Visit } from '../../core/request.js';
+import { email, phone } from './spellings.js';
+import type { Normalize } from '../rule.js';
 
 /** The one spelling of a value. */
 export interface Normalizer {

@@ -1,9 +1,9 @@
-import { compileKey } from '../../../src/rules/key.js';
-import { compileNormalize, refuseUnused } from '../../../src/rules/normalize.js';
-import { planOf } from '../../../src/rules/plan.js';
-import { resolve } from '../../../src/rules/resolve.js';
-import { planRule } from '../../../src/rules/planned-rule.js';
-import { CONTEXT, declared, DEFAULTS, OWNER, thrownBy, visitOf } from '../fixtures.js';
+import { compileKey } from '../../../../src/rules/key/compile-key.js';
+import { compileNormalize, refuseUnused } from '../../../../src/rules/key/normalize.js';
+import { planOf } from '../../../../src/rules/plan.js';
+import { resolve } from '../../../../src/rules/to-checks.js';
+import { planRule } from '../../../../src/rules/planned-rule.js';
+import { CONTEXT, declared, DEFAULTS, OWNER, thrownBy, visitOf } from '../../fixtures.js';
 
 const body = { email: ' Victim@Example.org', phone: '+86 138', other: ' Kept ' };
 const compiled = (spec: unknown, normalize: unknown) => compileKey(spec, compileNormalize(normalize));

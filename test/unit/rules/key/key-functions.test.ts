@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { compileKey } from '../../../src/rules/key.js';
-import { CONTEXT, visitOf } from '../fixtures.js';
+import { compileKey } from '../../../../src/rules/key/compile-key.js';
+import { CONTEXT, visitOf } from '../../fixtures.js';
 
 const read = (spec: unknown, request?: Record<string, unknown>): unknown =>
   compileKey(spec).read(visitOf(request, '203.0.113.7'), CONTEXT);

@@ -1,11 +1,11 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { show } from '../core/errors.js';
-import { all, attempt, type MaybePromise, then } from '../core/maybe-promise.js';
-import { boundText, encodePart, encodeParts, PART_END } from '../core/counter-key.js';
-import type { Visit } from '../core/request.js';
-import { idOf } from './identity.js';
+import { show } from '../../core/errors.js';
+import { all, attempt, type MaybePromise, then } from '../../core/maybe-promise.js';
+import { boundText, encodePart, encodeParts, PART_END } from '../../core/counter-key.js';
+import type { Visit } from '../../core/request.js';
+import { idOf } from './id-text.js';
 import { type Normalization, type Normalizer, NOTHING } from './normalize.js';
-import type { KeyPart, Normalize, OfContext } from './rule.js';
+import type { KeyPart, Normalize, OfContext } from '../rule.js';
 
 /** Reads from a visit the text to count by; `undefined` where the visit lacks what the key names. */
 type KeyReader = (visit: Visit, context: ExecutionContext) => MaybePromise<string | undefined>;

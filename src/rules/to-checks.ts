@@ -5,12 +5,12 @@ import { COUNT } from '../core/validate.js';
 import { all, attempt, isPromise, type MaybePromise, then } from '../core/maybe-promise.js';
 import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/counter-key.js';
 import type { Visit } from '../core/request.js';
-import { toWindowMs } from './duration.js';
-import { NormalizeError } from './normalize.js';
+import { toWindowMs } from './window.js';
+import { NormalizeError } from './key/normalize.js';
 import type { Plan } from './plan.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { OfContext } from './rule.js';
-import { TooLongError } from './spelling.js';
+import { TooLongError } from './key/spellings.js';
 
 /** A visit that lacks what a rule's key names, where the rule wants such visits refused. */
 export interface MissingKey {
