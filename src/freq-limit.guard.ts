@@ -12,7 +12,7 @@ import { LoggedAddressAdvice } from './freq-limit.address-advice.js';
 import { AnswerHeaders } from './freq-limit.answer-headers.js';
 import { isOfNest, isOneCall } from './freq-limit.one-call.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
-import type { FreqLimitPlans } from './freq-limit.plans.js';
+import type { FreqLimitPlans } from './plans/plans.js';
 import { Refusals } from './freq-limit.refusals.js';
 import type { Reporter } from './freq-limit.reporter.js';
 import { KnownOutcomes } from './freq-limit.known-outcomes.js';

@@ -12,10 +12,10 @@ import { Adapters } from './contexts/adapters.js';
 import { FreqLimitError, show } from './core/errors.js';
 import { BOOLEAN, Properties } from './core/validate.js';
 import { FreqLimitAdvice } from './freq-limit.advice.js';
-import { FirstInit, FirstInitModule } from './freq-limit.first-init.js';
+import { FirstInit, FirstInitModule } from './plans/first-init.js';
 import { gatewayServers } from './freq-limit.gateways.js';
 import { FreqLimitGuard } from './freq-limit.guard.js';
-import { prepareHandlers } from './freq-limit.handlers.js';
+import { prepareHandlers } from './plans/prepare-handlers.js';
 import { FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
 import { adviseOfMessages } from './freq-limit.message-advice.js';
 import {
@@ -24,7 +24,7 @@ import {
   type OPTIONS_TYPE,
 } from './freq-limit.module-definition.js';
 import { invalidOptions, type ResolvedOptions, resolveOptions } from './freq-limit.options.js';
-import { FreqLimitPlans, type HandlerPlan } from './freq-limit.plans.js';
+import { FreqLimitPlans, type HandlerPlan } from './plans/plans.js';
 import { Reporter } from './freq-limit.reporter.js';
 import { FreqLimitService } from './freq-limit.service.js';
 import {

@@ -13,7 +13,7 @@ import {
   FREQ_LIMIT_STORE,
 } from './core/tokens.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
-import type { FreqLimitPlans } from './freq-limit.plans.js';
+import type { FreqLimitPlans } from './plans/plans.js';
 import type { Reporter } from './freq-limit.reporter.js';
 import { canonicalAddress } from './contexts/client-address.js';
 import { toWindowMs } from './rules/window.js';

@@ -1,4 +1,4 @@
-import type { HandlerKind } from './freq-limit.handler-kinds.js';
+import type { HandlerKind } from './plans/handler-kinds.js';
 import { type HandlerPlace, methodNames, ownerOf } from './rules/handler-places.js';
 import {
   type ClassRef,

@@ -1,5 +1,5 @@
 import { Controller, Get, mixin } from '@nestjs/common';
-import { ClassIdentities, type ClassPlace, isMadeAtRunTime } from '../../../src/rules/class-identity.js';
+import { ClassIdentities, type ClassPlace, isMadeAtRunTime } from '../../../src/plans/class-identity.js';
 import type { ClassRef } from '../../../src/rules/metadata.js';
 
 const PLACE: ClassPlace = { moduleName: 'AppModule', tokens: [] };

@@ -1,4 +1,4 @@
-import { FREQ_LIMIT_GUARD } from './core/tokens.js';
+import { FREQ_LIMIT_GUARD } from '../core/tokens.js';
 
 /** Where Nest's `@UseGuards` keeps what it says. */
 const GUARDS = '__guards__';

@@ -1,16 +1,16 @@
 import type { NestInterceptor } from '@nestjs/common';
 import 'reflect-metadata';
-import { answerRawStream } from './freq-limit.grpc-filter.js';
-import { documentDenials } from './freq-limit.open-api.js';
+import { answerRawStream } from '../freq-limit.grpc-filter.js';
+import { documentDenials } from './open-api.js';
 import {
   ERROR_INTERCEPTOR,
   isOutcomeInterceptor,
   isVerdictInterceptor,
   OUTCOME_INTERCEPTOR,
   VERDICT_INTERCEPTOR,
-} from './freq-limit.interceptor.js';
-import type { ResolvedOptions } from './freq-limit.options.js';
-import type { HandlerPlan } from './freq-limit.plans.js';
+} from '../freq-limit.interceptor.js';
+import type { ResolvedOptions } from '../freq-limit.options.js';
+import type { HandlerPlan } from './plans.js';
 
 /** Where Nest keeps what `@UseInterceptors` says of a handler. */
 const INTERCEPTORS = '__interceptors__';

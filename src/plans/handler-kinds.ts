@@ -1,7 +1,7 @@
 import type { DiscoveryService } from '@nestjs/core';
 import 'reflect-metadata';
-import type { AppClass } from './freq-limit.classes.js';
-import type { ResolvedOptions } from './freq-limit.options.js';
+import type { AppClass } from './discover-classes.js';
+import type { ResolvedOptions } from '../freq-limit.options.js';
 
 /**
  * The reason why guards are called for a handler: it is a route, has a message or event pattern, is a message of a gateway, a

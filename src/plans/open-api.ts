@@ -1,9 +1,9 @@
 import 'reflect-metadata';
-import type { ResolvedOptions } from './freq-limit.options.js';
-import type { HandlerPlan } from './freq-limit.plans.js';
-import { PROBLEM_CONTENT_TYPE } from './http/error-body.js';
-import { headerNames } from './http/headers.js';
-import type { Plan } from './rules/plan.js';
+import type { ResolvedOptions } from '../freq-limit.options.js';
+import type { HandlerPlan } from './plans.js';
+import { PROBLEM_CONTENT_TYPE } from '../http/error-body.js';
+import { headerNames } from '../http/headers.js';
+import type { Plan } from '../rules/plan.js';
 
 // Where `@nestjs/swagger` keeps what `@ApiResponse` says, of a handler or of a class, and what its compiler plugin has
 // found out. It is written and read without loading that package, so that an application which only has it installed

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
-import { methodAt, methodNames } from './handler-places.js';
-import type { ClassRef } from './metadata.js';
+import { methodAt, methodNames } from '../rules/handler-places.js';
+import type { ClassRef } from '../rules/metadata.js';
 
 /** What Nest keeps on a controller of its route. */
 const ROUTE_METADATA = ['path', 'host', '__version__'];

@@ -1,20 +1,20 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import { FreqLimitError, show } from './core/errors.js';
-import { allClasses, type AppClass, declaredClasses } from './freq-limit.classes.js';
-import { type HandlerKind, HandlerKinds } from './freq-limit.handler-kinds.js';
-import type { ResolvedOptions } from './freq-limit.options.js';
-import { FREQ_LIMIT_RESOLVED_OPTIONS } from './core/tokens.js';
-import { unheldRules } from './freq-limit.unheld-rules.js';
-import { ClassIdentities, type ClassIdentity, isMadeAtRunTime } from './rules/class-identity.js';
-import { looksLikeMilliseconds, windowName } from './rules/window.js';
+import { FreqLimitError, show } from '../core/errors.js';
+import { allClasses, type AppClass, declaredClasses } from './discover-classes.js';
+import { type HandlerKind, HandlerKinds } from './handler-kinds.js';
+import type { ResolvedOptions } from '../freq-limit.options.js';
+import { FREQ_LIMIT_RESOLVED_OPTIONS } from '../core/tokens.js';
+import { unheldRules } from '../freq-limit.unheld-rules.js';
+import { ClassIdentities, type ClassIdentity, isMadeAtRunTime } from './class-identity.js';
+import { looksLikeMilliseconds, windowName } from '../rules/window.js';
 import {
   hasOtherMetadata,
   markedNames,
   methodAt,
   methodNames,
   namesOfMethod,
-} from './rules/handler-places.js';
+} from '../rules/handler-places.js';
 import {
   type ClassRef,
   classLevels,
@@ -23,11 +23,11 @@ import {
   decoratedHandlers,
   handlerLevels,
   traitsOf,
-} from './rules/metadata.js';
-import { NamedRules } from './rules/named-rules.js';
-import { type HandlerTraits, type Level, type Plan, planOf } from './rules/plan.js';
-import { invalidRule, type Owner, type PlannedRule } from './rules/planned-rule.js';
-import type { FreqLimitRule } from './rules/rule.js';
+} from '../rules/metadata.js';
+import { NamedRules } from '../rules/named-rules.js';
+import { type HandlerTraits, type Level, type Plan, planOf } from '../rules/plan.js';
+import { invalidRule, type Owner, type PlannedRule } from '../rules/planned-rule.js';
+import type { FreqLimitRule } from '../rules/rule.js';
 
 /** A handler's function, as Nest hands it over. */
 type Handler = { readonly name: string } & object;

@@ -1,8 +1,8 @@
 import type { DiscoveryService } from '@nestjs/core';
 import 'reflect-metadata';
-import { stableNameOf } from './rules/class-identity.js';
-import { methodAt, methodNames } from './rules/handler-places.js';
-import type { ClassRef } from './rules/metadata.js';
+import { stableNameOf } from './class-identity.js';
+import { methodAt, methodNames } from '../rules/handler-places.js';
+import type { ClassRef } from '../rules/metadata.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
