@@ -8,7 +8,7 @@ import { ContextVisit } from './contexts/visit.js';
 import type { CheckResult } from './core/check.js';
 import { isPromise, type MaybePromise, then } from './core/maybe-promise.js';
 import { toVerdict, type Verdict } from './core/verdict.js';
-import { LoggedAddressAdvice } from './freq-limit.address-advice.js';
+import { LoggedAddressAdvice } from './warnings/address-warnings.js';
 import { AnswerHeaders } from './freq-limit.answer-headers.js';
 import { isOfNest, isOneCall } from './freq-limit.one-call.js';
 import type { ResolvedOptions } from './freq-limit.options.js';

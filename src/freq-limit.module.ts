@@ -11,13 +11,13 @@ import { DiscoveryModule, HttpAdapterHost, ModulesContainer } from '@nestjs/core
 import { Adapters } from './contexts/adapters.js';
 import { FreqLimitError, show } from './core/errors.js';
 import { BOOLEAN, Properties } from './core/validate.js';
-import { FreqLimitAdvice } from './freq-limit.advice.js';
+import { FreqLimitAdvice } from './warnings/start-up-warnings.js';
 import { FirstInit, FirstInitModule } from './plans/first-init.js';
 import { gatewayServers } from './freq-limit.gateways.js';
 import { FreqLimitGuard } from './freq-limit.guard.js';
 import { prepareHandlers } from './plans/prepare-handlers.js';
 import { FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
-import { adviseOfMessages } from './freq-limit.message-advice.js';
+import { adviseOfMessages } from './warnings/message-handler-warnings.js';
 import {
   type ASYNC_OPTIONS_TYPE,
   ConfigurableModuleClass,

@@ -5,7 +5,7 @@ import { allClasses, type AppClass, declaredClasses } from './discover-classes.j
 import { type HandlerKind, HandlerKinds } from './handler-kinds.js';
 import type { ResolvedOptions } from '../freq-limit.options.js';
 import { FREQ_LIMIT_RESOLVED_OPTIONS } from '../core/tokens.js';
-import { unheldRules } from '../freq-limit.unheld-rules.js';
+import { unheldRules } from '../warnings/rules-without-effect.js';
 import { ClassIdentities, type ClassIdentity, isMadeAtRunTime } from './class-identity.js';
 import { looksLikeMilliseconds, windowName } from '../rules/window.js';
 import {

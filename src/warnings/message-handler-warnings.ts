@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
-import { namesOf } from './freq-limit.advice.js';
-import { guardsOn, holdsLimits } from './plans/guards.js';
-import type { HandlerPlan } from './plans/plans.js';
+import { namesOf } from './start-up-warnings.js';
+import { guardsOn, holdsLimits } from '../plans/guards.js';
+import type { HandlerPlan } from '../plans/plans.js';
 
 /**
  * Tells the log of message handlers with limits of their own, or of their class, that no guard of the application may

@@ -1,5 +1,5 @@
-import type { HandlerKind } from './plans/handler-kinds.js';
-import { type HandlerPlace, methodNames, ownerOf } from './rules/handler-places.js';
+import type { HandlerKind } from '../plans/handler-kinds.js';
+import { type HandlerPlace, methodNames, ownerOf } from '../rules/handler-places.js';
 import {
   type ClassRef,
   handlerLevels,
@@ -7,7 +7,7 @@ import {
   placesOfHandler,
   ruledClasses,
   ruledPlaces,
-} from './rules/metadata.js';
+} from '../rules/metadata.js';
 
 /** A class, and why guards are called for its methods. */
 export interface ClassWithHandlers {
