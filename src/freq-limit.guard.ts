@@ -4,7 +4,7 @@ import type { Adapters } from './contexts/adapters.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import { isFieldOfResult } from './contexts/graphql-context.js';
 import { keep, take } from './contexts/invocations.js';
-import { ContextVisit } from './contexts/visit.js';
+import { ContextVisit } from './contexts/client-request.js';
 import type { CheckResult } from './core/check.js';
 import { isPromise, type MaybePromise, then } from './core/maybe-promise.js';
 import { toVerdict, type Verdict } from './core/verdict.js';

@@ -13,7 +13,7 @@ import { FreqLimitError, show } from './core/errors.js';
 import { BOOLEAN, Properties } from './core/validate.js';
 import { FreqLimitAdvice } from './warnings/start-up-warnings.js';
 import { FirstInit, FirstInitModule } from './plans/first-init.js';
-import { gatewayServers } from './freq-limit.gateways.js';
+import { gatewayServers } from './contexts/gateway-servers.js';
 import { FreqLimitGuard } from './freq-limit.guard.js';
 import { prepareHandlers } from './plans/prepare-handlers.js';
 import { FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { ContextAdapter } from './contexts/context-adapter.js';
-import { type IsSkipped, skipOf } from './contexts/skip.js';
+import { type IsSkipped, skipOf } from './contexts/skip-callers.js';
 import type { OnStoreError } from './core/check.js';
 import { FreqLimitError } from './core/errors.js';
 import { aFunction, BOOLEAN, type Form, matching, oneOf, Properties, wholeNumber } from './core/validate.js';

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ContextAdapter } from './context-adapter.js';
 import type { Handshakes } from './handshakes.js';
 import { type PlatformRequest, requestUser } from './http-context.js';
-import { refusalOf } from './refusal.js';
+import { refusalOf } from './error-payload.js';
 
 /** What Apollo, Mercurius and graphql-ws put into the context of an operation, as far as it is of use here. */
 interface GraphqlContext {

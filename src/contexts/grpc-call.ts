@@ -1,6 +1,6 @@
 import type { ArgumentsHost } from '@nestjs/common';
 import { parseAddress } from './client-address.js';
-import type { Refusal } from './refusal.js';
+import type { Refusal } from './error-payload.js';
 
 /** The parts of a gRPC call that are used here. */
 export interface GrpcCall {

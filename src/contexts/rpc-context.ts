@@ -2,7 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import { GONE } from './client-address.js';
 import type { ContextAdapter } from './context-adapter.js';
 import { grpcCallOf, grpcErrorOf, isGrpcCall, markGrpcRefusal, peerAddressOf } from './grpc-call.js';
-import { refusalOf } from './refusal.js';
+import { refusalOf } from './error-payload.js';
 
 /** What Nest hands a message handler beside the payload, as far as transports agree on it. */
 interface RpcContext {

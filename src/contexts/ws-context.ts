@@ -2,7 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { VisitRequest } from '../core/request.js';
 import type { ContextAdapter } from './context-adapter.js';
 import type { Handshakes } from './handshakes.js';
-import { refusalOf } from './refusal.js';
+import { refusalOf } from './error-payload.js';
 
 /** What gateways of socket.io and ws have in common with each other, or not. */
 interface WsClient {

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { AddressAdvice } from '../contexts/visit.js';
+import type { AddressAdvice } from '../contexts/client-request.js';
 
 const FIRST_LOOKS = 1_000;
 const LATER_LOOKS = 64;

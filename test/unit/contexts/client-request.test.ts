@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { HTTP_CONTEXT } from '../../../src/contexts/http-context.js';
-import { type AddressAdvice, ContextVisit } from '../../../src/contexts/visit.js';
+import { type AddressAdvice, ContextVisit } from '../../../src/contexts/client-request.js';
 
 const NOBODY: AddressAdvice = {
   noAddress: () => undefined,

@@ -1,5 +1,5 @@
 import { Properties } from '../../../src/core/validate.js';
-import { type Caller, type IsSkipped, skipOf } from '../../../src/contexts/skip.js';
+import { type Caller, type IsSkipped, skipOf } from '../../../src/contexts/skip-callers.js';
 
 const read = new Properties('FreqLimitModule', (message) => new Error(message));
 const caller = (addressText?: string, headers: unknown = {}): Caller => ({
