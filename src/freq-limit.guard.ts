@@ -3,20 +3,20 @@ import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import type { Adapters } from './contexts/adapters.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import { isFieldOfResult } from './contexts/graphql-context.js';
-import { keep, take } from './contexts/invocations.js';
+import { keep, take } from './decisions/decisions.js';
 import { ContextVisit } from './contexts/client-request.js';
 import type { CheckResult } from './core/check.js';
 import { isPromise, type MaybePromise, then } from './core/maybe-promise.js';
 import { toVerdict, type Verdict } from './core/verdict.js';
 import { LoggedAddressAdvice } from './warnings/address-warnings.js';
 import { AnswerHeaders } from './freq-limit.answer-headers.js';
-import { isOfNest, isOneCall } from './freq-limit.one-call.js';
+import { isOfNest, isOneCall } from './decisions/one-call.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './plans/plans.js';
 import { Refusals } from './freq-limit.refusals.js';
-import type { Reporter } from './freq-limit.reporter.js';
-import { KnownOutcomes } from './freq-limit.known-outcomes.js';
-import { type Response, Settlement } from './freq-limit.settlement.js';
+import type { Reporter } from './decisions/events.js';
+import { KnownOutcomes } from './decisions/known-outcomes.js';
+import { type Response, Settlement } from './decisions/settlement.js';
 import {
   FREQ_LIMIT_ADAPTERS,
   FREQ_LIMIT_GUARD,
@@ -25,7 +25,7 @@ import {
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
 } from './core/tokens.js';
-import { onFinish } from './http/on-finish.js';
+import { onFinish } from './decisions/response-end.js';
 import type { Plan } from './rules/plan.js';
 import { evaluate, type MissingKey, type PlannedCheck, resolve } from './rules/to-checks.js';
 import { withShadows } from './rules/shadow.js';

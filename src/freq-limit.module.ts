@@ -25,7 +25,7 @@ import {
 } from './freq-limit.module-definition.js';
 import { invalidOptions, type ResolvedOptions, resolveOptions } from './freq-limit.options.js';
 import { FreqLimitPlans, type HandlerPlan } from './plans/plans.js';
-import { Reporter } from './freq-limit.reporter.js';
+import { Reporter } from './decisions/events.js';
 import { FreqLimitService } from './freq-limit.service.js';
 import {
   FREQ_LIMIT_ADAPTERS,

@@ -7,7 +7,7 @@ import { aFunction, BOOLEAN, type Form, matching, oneOf, Properties, wholeNumber
 import type { MaybePromise } from './core/maybe-promise.js';
 import { type HashKeys, sealOf } from './core/key-hash.js';
 import type { Verdict } from './core/verdict.js';
-import type { FreqLimitHook } from './freq-limit.reporter.js';
+import type { FreqLimitHook } from './decisions/events.js';
 import type { ErrorFormat } from './http/error-body.js';
 import type { HeadersOption } from './http/headers.js';
 import { compileKey } from './rules/key/compile-key.js';

@@ -14,7 +14,7 @@ import {
 } from './core/tokens.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './plans/plans.js';
-import type { Reporter } from './freq-limit.reporter.js';
+import type { Reporter } from './decisions/events.js';
 import { canonicalAddress } from './contexts/client-address.js';
 import { toWindowMs } from './rules/window.js';
 import { textOfAll } from './rules/key/compile-key.js';

@@ -11,7 +11,7 @@ export { type FreqLimitHealth, FreqLimitHealthIndicator } from './freq-limit.hea
 export { FreqLimitModule } from './freq-limit.module.js';
 export type { FreqLimitModuleExtras, FreqLimitOptionsFactory } from './freq-limit.module-definition.js';
 export type { ExceptionFactory, FreqLimitOptions } from './freq-limit.options.js';
-export type { FreqLimitEvent, FreqLimitHook } from './freq-limit.reporter.js';
+export type { FreqLimitEvent, FreqLimitHook } from './decisions/events.js';
 export {
   type CounterCheck,
   type FreqLimitCheck,

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { UNLIMITED, type Verdict } from '../core/verdict.js';
-import { keptOf } from '../contexts/invocations.js';
+import { keptOf } from '../decisions/decisions.js';
 import { declareVerdict } from '../rules/metadata.js';
 
 const verdictOf = createParamDecorator<unknown, Verdict>((_, context: ExecutionContext) => {

@@ -8,7 +8,7 @@ import {
   isVerdictInterceptor,
   OUTCOME_INTERCEPTOR,
   VERDICT_INTERCEPTOR,
-} from '../freq-limit.interceptor.js';
+} from '../decisions/outcome-interceptor.js';
 import type { ResolvedOptions } from '../freq-limit.options.js';
 import type { HandlerPlan } from './plans.js';
 

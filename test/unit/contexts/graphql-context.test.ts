@@ -3,7 +3,7 @@ import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-hos
 import type { IncomingMessage } from 'node:http';
 import { graphqlContext, isFieldOfResult } from '../../../src/contexts/graphql-context.js';
 import { Handshakes } from '../../../src/contexts/handshakes.js';
-import { invocationOf } from '../../../src/contexts/invocation.js';
+import { invocationOf } from '../../../src/decisions/call-identity.js';
 
 const QUERY = { name: 'Query' };
 const schema = { getQueryType: () => QUERY, getMutationType: () => null, getSubscriptionType: () => null };

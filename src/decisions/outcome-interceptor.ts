@@ -2,7 +2,7 @@ import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/com
 import { from, type Observable, type ObservableNotification, of } from 'rxjs';
 // before rxjs 7.2 its main entry has no operators
 import { concatMap, dematerialize, materialize } from 'rxjs/operators';
-import { claim, type End, withKept } from './contexts/invocations.js';
+import { claim, type End, withKept } from './decisions.js';
 
 const BRAND = Symbol.for('nestjs-freq-limit:outcome-interceptor');
 const VERDICT_BRAND = Symbol.for('nestjs-freq-limit:verdict-interceptor');

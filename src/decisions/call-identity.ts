@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { resolverCallOf } from './graphql-context.js';
-import { messageOf } from './ws-context.js';
+import { resolverCallOf } from '../contexts/graphql-context.js';
+import { messageOf } from '../contexts/ws-context.js';
 
 /**
  * What one invocation of a handler has to itself: guards, interceptors and parameter decorators get contexts of their

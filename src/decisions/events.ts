@@ -1,10 +1,10 @@
 import { type ExecutionContext, Logger } from '@nestjs/common';
 import { channel } from 'node:diagnostics_channel';
-import { showError } from './core/errors.js';
-import { LimitedLog } from './core/limited-log.js';
-import { isPromise } from './core/maybe-promise.js';
-import type { Verdict } from './core/verdict.js';
-import { LimitedLogger } from './freq-limit.limited-logger.js';
+import { showError } from '../core/errors.js';
+import { LimitedLog } from '../core/limited-log.js';
+import { isPromise } from '../core/maybe-promise.js';
+import type { Verdict } from '../core/verdict.js';
+import { LimitedLogger } from '../freq-limit.limited-logger.js';
 
 /** What hooks and channels are told of a verdict. */
 export interface FreqLimitEvent {

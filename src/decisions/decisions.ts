@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { invocationOf, ownOf } from './invocation.js';
+import { invocationOf, ownOf } from './call-identity.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import type { Verdict } from '../core/verdict.js';
 

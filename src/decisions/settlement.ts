@@ -1,12 +1,12 @@
 import type { ExecutionContext } from '@nestjs/common';
-import type { CheckResult } from './core/check.js';
-import { showError } from './core/errors.js';
-import type { End } from './contexts/invocations.js';
-import { LimitedLogger } from './freq-limit.limited-logger.js';
-import { isCut } from './http/on-finish.js';
-import type { PlannedCheck } from './rules/to-checks.js';
-import type { Outcome } from './rules/rule.js';
-import type { Store } from './core/store.js';
+import type { CheckResult } from '../core/check.js';
+import { showError } from '../core/errors.js';
+import type { End } from './decisions.js';
+import { LimitedLogger } from '../freq-limit.limited-logger.js';
+import { isCut } from './response-end.js';
+import type { PlannedCheck } from '../rules/to-checks.js';
+import type { Outcome } from '../rules/rule.js';
+import type { Store } from '../core/store.js';
 
 /** A visit that was charged, and of which some may yet have to be given back. */
 export interface Charged {

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { isCut, onFinish } from '../../../src/http/on-finish.js';
+import { isCut, onFinish } from '../../../src/decisions/response-end.js';
 
 describe('onFinish', () => {
   it('calls all back that wait for one response, by one listener, once', () => {

@@ -1,15 +1,15 @@
 import { type ExecutionContext, HttpException, Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import type { Check, CheckResult } from '../../src/core/check.js';
-import { type Response, Settlement } from '../../src/freq-limit.settlement.js';
-import { planRule } from '../../src/rules/planned-rule.js';
-import type { PlannedCheck } from '../../src/rules/to-checks.js';
-import type { CountWhen, Outcome } from '../../src/rules/rule.js';
-import { MemoryStore } from '../../src/store/memory/memory-store.js';
-import type { Store } from '../../src/core/store.js';
-import { check } from '../support/check.js';
-import { quiet } from '../support/subjects.js';
-import { CONTEXT, declared, DEFAULTS, OWNER, result } from './fixtures.js';
+import type { Check, CheckResult } from '../../../src/core/check.js';
+import { type Response, Settlement } from '../../../src/decisions/settlement.js';
+import { planRule } from '../../../src/rules/planned-rule.js';
+import type { PlannedCheck } from '../../../src/rules/to-checks.js';
+import type { CountWhen, Outcome } from '../../../src/rules/rule.js';
+import { MemoryStore } from '../../../src/store/memory/memory-store.js';
+import type { Store } from '../../../src/core/store.js';
+import { check } from '../../support/check.js';
+import { quiet } from '../../support/subjects.js';
+import { CONTEXT, declared, DEFAULTS, OWNER, result } from '../fixtures.js';
 
 afterEach(() => jest.restoreAllMocks());
 
