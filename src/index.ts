@@ -5,7 +5,7 @@ export {
   type ExceededError,
   FreqLimitExceededException,
   isFreqLimitExceeded,
-} from './freq-limit.exception.js';
+} from './answers/freq-limit.exception.js';
 export { FreqLimitGuard } from './freq-limit.guard.js';
 export { type FreqLimitHealth, FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
 export { FreqLimitModule } from './freq-limit.module.js';
@@ -27,11 +27,11 @@ export {
 export type { ContextAdapter } from './contexts/context-adapter.js';
 export type { MaybePromise } from './core/maybe-promise.js';
 export type { VisitRequest } from './core/request.js';
-export type { Denial, ErrorFormat } from './http/error-body.js';
+export type { Denial, ErrorFormat } from './answers/error-body.js';
 export type { CheckResult, OnStoreError, Source } from './core/check.js';
 export type { HashKeys } from './core/key-hash.js';
 export type { Verdict, VerdictSource } from './core/verdict.js';
-export type { HeadersOption } from './http/headers.js';
+export type { HeadersOption } from './answers/headers.js';
 export type {
   CountWhen,
   DenialMessage,

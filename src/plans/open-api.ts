@@ -1,8 +1,8 @@
 import 'reflect-metadata';
 import type { ResolvedOptions } from '../freq-limit.options.js';
 import type { HandlerPlan } from './plans.js';
-import { PROBLEM_CONTENT_TYPE } from '../http/error-body.js';
-import { headerNames } from '../http/headers.js';
+import { PROBLEM_CONTENT_TYPE } from '../answers/error-body.js';
+import { headerNames } from '../answers/headers.js';
 import type { Plan } from '../rules/plan.js';
 
 // Where `@nestjs/swagger` keeps what `@ApiResponse` says, of a handler or of a class, and what its compiler plugin has

@@ -1,6 +1,6 @@
 import type { NestInterceptor } from '@nestjs/common';
 import 'reflect-metadata';
-import { answerRawStream } from '../freq-limit.grpc-filter.js';
+import { answerRawStream } from '../answers/raw-stream-filter.js';
 import { documentDenials } from './open-api.js';
 import {
   ERROR_INTERCEPTOR,

@@ -1,4 +1,4 @@
-import { denialBody, refusalBody } from '../../../src/http/error-body.js';
+import { denialBody, refusalBody } from '../../../src/answers/error-body.js';
 
 const denial = { statusCode: 429, message: 'Not so fast', retryAfter: 8, rules: ['minute', 'day'] };
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { parseList } from 'structured-headers';
 import type { CheckResult } from '../../../src/core/check.js';
 import { toVerdict } from '../../../src/core/verdict.js';
-import { headersFor, type HeadersOption, retryAfterSeconds } from '../../../src/http/headers.js';
+import { headersFor, type HeadersOption, retryAfterSeconds } from '../../../src/answers/headers.js';
 import { result } from '../fixtures.js';
 
 const OPTIONS: HeadersOption[] = ['draft', 'draft-12', 'draft-11', 'legacy', 'both', 'none'];

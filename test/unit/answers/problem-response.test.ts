@@ -1,4 +1,4 @@
-import { sendAsProblem } from '../../../src/http/problem.js';
+import { sendAsProblem } from '../../../src/answers/problem-response.js';
 
 /** What was set and sent, as Express's response has it. */
 function fakeResponse() {

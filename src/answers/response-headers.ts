@@ -1,13 +1,13 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
-import type { ContextAdapter } from './contexts/context-adapter.js';
-import { isResponse } from './contexts/graphql-context.js';
-import type { CheckResult } from './core/check.js';
-import { UNSEALED } from './core/key-hash.js';
-import { isTighter, toVerdict, type Verdict } from './core/verdict.js';
-import type { ResolvedOptions } from './freq-limit.options.js';
-import { type Header, headersFor, type Shown, type ShownResult } from './http/headers.js';
-import type { PlannedCheck } from './rules/to-checks.js';
+import type { ContextAdapter } from '../contexts/context-adapter.js';
+import { isResponse } from '../contexts/graphql-context.js';
+import type { CheckResult } from '../core/check.js';
+import { UNSEALED } from '../core/key-hash.js';
+import { isTighter, toVerdict, type Verdict } from '../core/verdict.js';
+import type { ResolvedOptions } from '../freq-limit.options.js';
+import { type Header, headersFor, type Shown, type ShownResult } from './headers.js';
+import type { PlannedCheck } from '../rules/to-checks.js';
 
 /** What is known of the visits that share a response; several guards may have let them in. */
 const shared = new WeakMap<object, SharedAnswer>();

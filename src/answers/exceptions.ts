@@ -6,20 +6,20 @@ import {
   InternalServerErrorException,
   ServiceUnavailableException,
 } from '@nestjs/common';
-import type { ContextAdapter } from './contexts/context-adapter.js';
-import { isFreqLimitError, oneLine, showError } from './core/errors.js';
-import { framesOf } from './core/frames.js';
-import { attempt, isPromise, type MaybePromise } from './core/maybe-promise.js';
-import type { Verdict } from './core/verdict.js';
-import type { AnswerHeaders } from './freq-limit.answer-headers.js';
-import { Denials } from './freq-limit.denials.js';
+import type { ContextAdapter } from '../contexts/context-adapter.js';
+import { isFreqLimitError, oneLine, showError } from '../core/errors.js';
+import { framesOf } from '../core/frames.js';
+import { attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
+import type { Verdict } from '../core/verdict.js';
+import type { AnswerHeaders } from './response-headers.js';
+import { Denials } from './denials.js';
 import { markExceeded } from './freq-limit.exception.js';
-import { LimitedLogger } from './freq-limit.limited-logger.js';
-import type { ResolvedOptions } from './freq-limit.options.js';
-import { isProblem, PROBLEM_CONTENT_TYPE, refusalBody } from './http/error-body.js';
-import type { Header } from './http/headers.js';
-import { sendAsProblem } from './http/problem.js';
-import { type MissingKey, type PlannedCheck, RuleError } from './rules/to-checks.js';
+import { LimitedLogger } from '../freq-limit.limited-logger.js';
+import type { ResolvedOptions } from '../freq-limit.options.js';
+import { isProblem, PROBLEM_CONTENT_TYPE, refusalBody } from './error-body.js';
+import type { Header } from './headers.js';
+import { sendAsProblem } from './problem-response.js';
+import { type MissingKey, type PlannedCheck, RuleError } from '../rules/to-checks.js';
 
 const PROBLEM: readonly Header[] = [['Content-Type', PROBLEM_CONTENT_TYPE]];
 /** For messages of this library: a place, a rule, and what went wrong there. */

@@ -1,7 +1,10 @@
 import { HttpException } from '@nestjs/common';
-import { toVerdict } from '../../src/core/verdict.js';
-import { FreqLimitExceededException, isFreqLimitExceeded } from '../../src/freq-limit.exception.js';
-import { result } from './fixtures.js';
+import { toVerdict } from '../../../src/core/verdict.js';
+import {
+  FreqLimitExceededException,
+  isFreqLimitExceeded,
+} from '../../../src/answers/freq-limit.exception.js';
+import { result } from '../fixtures.js';
 
 const VERDICT = toVerdict([
   result(),

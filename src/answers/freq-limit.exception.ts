@@ -1,7 +1,7 @@
 import { HttpException } from '@nestjs/common';
-import type { Verdict } from './core/verdict.js';
-import { type Denial, denialBody, type ErrorFormat } from './http/error-body.js';
-import { retryAfterSeconds } from './http/headers.js';
+import type { Verdict } from '../core/verdict.js';
+import { type Denial, denialBody, type ErrorFormat } from './error-body.js';
+import { retryAfterSeconds } from './headers.js';
 
 const BRAND = Symbol.for('nestjs-freq-limit:exceeded');
 

@@ -1,13 +1,13 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { show, showError } from './core/errors.js';
-import { attempt, isPromise, type MaybePromise, then } from './core/maybe-promise.js';
-import type { Verdict } from './core/verdict.js';
+import { show, showError } from '../core/errors.js';
+import { attempt, isPromise, type MaybePromise, then } from '../core/maybe-promise.js';
+import type { Verdict } from '../core/verdict.js';
 import { denialOf, FreqLimitExceededException, markExceeded } from './freq-limit.exception.js';
-import { LimitedLogger } from './freq-limit.limited-logger.js';
-import type { ResolvedOptions } from './freq-limit.options.js';
-import type { Denial } from './http/error-body.js';
-import type { PlannedRule } from './rules/planned-rule.js';
-import type { PlannedCheck } from './rules/to-checks.js';
+import { LimitedLogger } from '../freq-limit.limited-logger.js';
+import type { ResolvedOptions } from '../freq-limit.options.js';
+import type { Denial } from './error-body.js';
+import type { PlannedRule } from '../rules/planned-rule.js';
+import type { PlannedCheck } from '../rules/to-checks.js';
 
 /**
  * Makes of a denying verdict what is thrown, as the rule that speaks for it and the module's options say. A function of

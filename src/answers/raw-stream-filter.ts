@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import 'reflect-metadata';
 import { type Observable, of } from 'rxjs';
-import { type GrpcCall, isGrpcRefusal } from './contexts/grpc-call.js';
+import { type GrpcCall, isGrpcRefusal } from '../contexts/grpc-call.js';
 import { isFreqLimitExceeded } from './freq-limit.exception.js';
 
 /** The metadata keys of Nest's `@UseFilters`, and of the patterns of a message handler. */
