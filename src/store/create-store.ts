@@ -1,13 +1,13 @@
-import { DenyCache } from './deny-cache.js';
-import { GuardedStore } from './guarded-store.js';
+import { DenyCache } from './layers/deny-cache.js';
+import { GuardedStore } from './layers/fallback-store.js';
 import { MemoryStore } from './memory/memory-store.js';
-import { PartedStore } from './parted-store.js';
+import { PartedStore } from './layers/split-store.js';
 import { listeningClock } from './redis/listening-clock.js';
 import { type HashTag, Placement } from './redis/placement.js';
 import { isClustered, type RedisOption } from './redis/redis-client.js';
 import { RedisStore } from './redis/redis-store.js';
 import type { Store, StoreLog } from '../core/store.js';
-import { warnOfWorkers } from './workers.js';
+import { warnOfWorkers } from './memory/workers.js';
 
 export interface StoreOptions {
   readonly redis: RedisOption | undefined;

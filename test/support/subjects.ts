@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
-import { PartedStore } from '../../src/store/parted-store.js';
+import { PartedStore } from '../../src/store/layers/split-store.js';
 import { Placement } from '../../src/store/redis/placement.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import type { Check } from '../../src/core/check.js';

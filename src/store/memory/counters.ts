@@ -1,4 +1,4 @@
-import { type Counter, Lane } from './lane.js';
+import { type Counter, Lane } from './counter-group.js';
 
 /** How many lanes are looked at to make room. An application has fewer; only windows made up by callers are more. */
 const LANES_LOOKED_AT = 256;

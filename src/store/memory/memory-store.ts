@@ -1,6 +1,6 @@
 import { type Check, type CheckResult, type Source, toResult } from '../../core/check.js';
 import type { Store, StoreHealth, StoreLog } from '../../core/store.js';
-import type { Counter } from './lane.js';
+import type { Counter } from './counter-group.js';
 import { Counters } from './counters.js';
 
 /** Milliseconds that only ever go forward; where they begin does not matter. */

@@ -1,7 +1,7 @@
-import { type Check, type CheckResult, type Source, toResult } from '../core/check.js';
-import { isPromise, type MaybePromise } from '../core/maybe-promise.js';
-import type { Store } from '../core/store.js';
-import { StoreAround } from './store-around.js';
+import { type Check, type CheckResult, type Source, toResult } from '../../core/check.js';
+import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
+import type { Store } from '../../core/store.js';
+import { StoreAround } from './store-layer.js';
 
 /** A store around a store that may fail: where it gives no answer, each check's `onStoreError` decides. */
 export class GuardedStore extends StoreAround implements Store {

@@ -1,4 +1,4 @@
-import type { Check, CheckResult } from '../core/check.js';
+import type { Check, CheckResult } from '../../core/check.js';
 import { RecentMap } from './recent-map.js';
 
 /** What a counter held when it last denied a request, and when its window ends. */

@@ -1,12 +1,12 @@
-import type { Check, CheckResult, OnStoreError } from '../../../src/core/check.js';
-import { FreqLimitError } from '../../../src/core/errors.js';
-import { toVerdict } from '../../../src/core/verdict.js';
-import { GuardedStore } from '../../../src/store/guarded-store.js';
-import { MemoryStore } from '../../../src/store/memory/memory-store.js';
-import type { Store } from '../../../src/core/store.js';
-import { check } from '../../support/check.js';
-import { quiet } from '../../support/subjects.js';
-import { thrownBy } from '../fixtures.js';
+import type { Check, CheckResult, OnStoreError } from '../../../../src/core/check.js';
+import { FreqLimitError } from '../../../../src/core/errors.js';
+import { toVerdict } from '../../../../src/core/verdict.js';
+import { GuardedStore } from '../../../../src/store/layers/fallback-store.js';
+import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
+import type { Store } from '../../../../src/core/store.js';
+import { check } from '../../../support/check.js';
+import { quiet } from '../../../support/subjects.js';
+import { thrownBy } from '../../fixtures.js';
 
 const DOWN = new FreqLimitError('FREQ_LIMIT_STORE_FAILED', 'Redis gave no answer: down');
 

@@ -1,11 +1,11 @@
-import type { Check, CheckResult, Source } from '../../../src/core/check.js';
-import { toVerdict } from '../../../src/core/verdict.js';
-import { DenyCache } from '../../../src/store/deny-cache.js';
-import { MemoryStore } from '../../../src/store/memory/memory-store.js';
-import type { RecentMap } from '../../../src/store/recent-map.js';
-import type { Store } from '../../../src/core/store.js';
-import { check } from '../../support/check.js';
-import { quiet } from '../../support/subjects.js';
+import type { Check, CheckResult, Source } from '../../../../src/core/check.js';
+import { toVerdict } from '../../../../src/core/verdict.js';
+import { DenyCache } from '../../../../src/store/layers/deny-cache.js';
+import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
+import type { RecentMap } from '../../../../src/store/layers/recent-map.js';
+import type { Store } from '../../../../src/core/store.js';
+import { check } from '../../../support/check.js';
+import { quiet } from '../../../support/subjects.js';
 
 const { jest } = import.meta;
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type Counter, Lane } from '../../../../src/store/memory/lane.js';
+import { type Counter, Lane } from '../../../../src/store/memory/counter-group.js';
 
 function keysOf({ byEnd }: Lane): string[] {
   const keys: string[] = [];

@@ -1,9 +1,9 @@
-import type { Check, CheckResult } from '../../../src/core/check.js';
-import { MemoryStore } from '../../../src/store/memory/memory-store.js';
-import { PartedStore } from '../../../src/store/parted-store.js';
-import type { Store } from '../../../src/core/store.js';
-import { check } from '../../support/check.js';
-import { quiet } from '../../support/subjects.js';
+import type { Check, CheckResult } from '../../../../src/core/check.js';
+import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
+import { PartedStore } from '../../../../src/store/layers/split-store.js';
+import type { Store } from '../../../../src/core/store.js';
+import { check } from '../../../support/check.js';
+import { quiet } from '../../../support/subjects.js';
 
 const five = (key: string): Check => check(key, { limit: 5 });
 

@@ -1,8 +1,8 @@
-import { type Check, type CheckResult, toResult } from '../core/check.js';
-import { isPromise, type MaybePromise } from '../core/maybe-promise.js';
+import { type Check, type CheckResult, toResult } from '../../core/check.js';
+import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
 import { RecentMap } from './recent-map.js';
-import type { Store } from '../core/store.js';
-import { StoreAround } from './store-around.js';
+import type { Store } from '../../core/store.js';
+import { StoreAround } from './store-layer.js';
 
 /** What the store said of a counter when it last denied a request with it. */
 interface Memory {

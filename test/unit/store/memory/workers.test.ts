@@ -1,4 +1,4 @@
-import { warnOfWorkers } from '../../../src/store/workers.js';
+import { warnOfWorkers } from '../../../../src/store/memory/workers.js';
 
 describe('counters in the memory of one of several processes', () => {
   function linesOf(isWorker: boolean, env: NodeJS.ProcessEnv): string[] {

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import type { StoreLog } from '../core/store.js';
+import type { StoreLog } from '../../core/store.js';
 
 /** Warns if counters are in memory and the application has several processes. */
 export function warnOfWorkers(

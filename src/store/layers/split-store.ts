@@ -1,5 +1,5 @@
-import type { Check, CheckResult } from '../core/check.js';
-import type { MaybePromise } from '../core/maybe-promise.js';
+import type { Check, CheckResult } from '../../core/check.js';
+import type { MaybePromise } from '../../core/maybe-promise.js';
 import { FullCounters } from './full-counters.js';
 import {
   consumeInParts,
@@ -8,9 +8,9 @@ import {
   type LookingStore,
   type Part,
   partsOf,
-} from '../core/split-request.js';
-import type { Store } from '../core/store.js';
-import { StoreAround } from './store-around.js';
+} from '../../core/split-request.js';
+import type { Store } from '../../core/store.js';
+import { StoreAround } from './store-layer.js';
 
 /**
  * Wraps a store that can decide only checks of one place in one step, such as a Cluster with its slots.

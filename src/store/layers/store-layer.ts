@@ -1,4 +1,4 @@
-import type { Store, StoreHealth } from '../core/store.js';
+import type { Store, StoreHealth } from '../../core/store.js';
 
 /** What every store around another store leaves to it. */
 export abstract class StoreAround {

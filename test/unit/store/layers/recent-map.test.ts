@@ -1,4 +1,4 @@
-import { RecentMap } from '../../../src/store/recent-map.js';
+import { RecentMap } from '../../../../src/store/layers/recent-map.js';
 
 describe('RecentMap', () => {
   it('keeps what was set for its age at least, and for twice as long at most', () => {
