@@ -14,9 +14,9 @@ import { compileKey } from './rules/key/compile-key.js';
 import type { NamedRulesTable } from './rules/named-rules.js';
 import { MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, type RuleDefaults } from './rules/planned-rule.js';
 import type { DenialMessage, FreqLimitRule, KeySpec, OfContext, OnMissingKey } from './rules/rule.js';
-import type { HashTag } from './store/redis/placement.js';
+import type { HashTag } from './store/redis/hash-tags.js';
 import { readRedisOption } from './store/redis/check-redis-option.js';
-import { isClustered, type RedisOption } from './store/redis/redis-client.js';
+import { isClustered, type RedisOption } from './store/redis/redis-option.js';
 
 /** Makes what is thrown for a denied visit: an exception, whatever the visit's transport understands. */
 export type ExceptionFactory = (verdict: Verdict, context: ExecutionContext) => MaybePromise<Error>;

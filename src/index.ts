@@ -48,8 +48,8 @@ export type {
   Window,
 } from './rules/rule.js';
 export type { NamedRulesTable } from './rules/named-rules.js';
-export type { HashTag } from './store/redis/placement.js';
-export type { RedisClient, RedisOption } from './store/redis/redis-client.js';
+export type { HashTag } from './store/redis/hash-tags.js';
+export type { RedisClient, RedisOption } from './store/redis/redis-option.js';
 export type {
   RedisClusterClientOptions,
   RedisClusterOptions,

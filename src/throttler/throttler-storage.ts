@@ -3,7 +3,7 @@ import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { CheckResult } from '../core/check.js';
 import { isFreqLimitError } from '../core/errors.js';
 import type { CounterCheck, FreqLimitService } from '../freq-limit.service.js';
-import { type Asked, type Key, readAsked, readKey } from './asked.js';
+import { type Asked, type Key, readAsked, readKey } from './increment-arguments.js';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 

@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
 import { PartedStore } from '../../src/store/layers/split-store.js';
-import { Placement } from '../../src/store/redis/placement.js';
+import { Placement } from '../../src/store/redis/hash-tags.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import type { Check } from '../../src/core/check.js';
 import { check } from './check.js';

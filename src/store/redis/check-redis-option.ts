@@ -1,7 +1,7 @@
 import { show } from '../../core/errors.js';
 import { COUNT, wholeNumber } from '../../core/validate.js';
 import { CLUSTER_NAMES, hintFor, SERVER_NAMES } from './option-names.js';
-import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-client.js';
+import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-option.js';
 import type { RedisClusterOptions, RedisConnectionOptions } from './redis-options.js';
 
 type Values = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import type { Check, CheckResult } from '../../core/check.js';
 import { Deadline } from './deadline.js';
-import { isMoving } from './failures.js';
+import { isMoving } from './errors.js';
 import { readRefunds, type Refund, type Request } from './redis-codec.js';
 
 /** What was charged for a result, and may be given back. */

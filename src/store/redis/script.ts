@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { showError } from '../../core/errors.js';
-import type { RedisClient } from './redis-client.js';
+import type { RedisClient } from './redis-option.js';
 
 /** A Lua script that a server runs by its SHA-1. Registers nothing on the client, which may be shared with others. */
 export class Script {

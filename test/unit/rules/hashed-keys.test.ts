@@ -2,7 +2,7 @@ import { Properties } from '../../../src/core/validate.js';
 import { type Seal, sealOf } from '../../../src/core/key-hash.js';
 import { planOf } from '../../../src/rules/plan.js';
 import { resolve } from '../../../src/rules/to-checks.js';
-import { Placement } from '../../../src/store/redis/placement.js';
+import { Placement } from '../../../src/store/redis/hash-tags.js';
 import type { Check } from '../../../src/core/check.js';
 import { CONTEXT, declared, DEFAULTS, OWNER, visitOf } from '../fixtures.js';
 

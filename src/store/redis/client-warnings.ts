@@ -1,4 +1,4 @@
-import type { RedisClient } from './redis-client.js';
+import type { RedisClient } from './redis-option.js';
 
 interface ReadOptions {
   readonly autoResendUnfulfilledCommands?: unknown;

@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
-import { isClient, isClustered } from '../../../../src/store/redis/redis-client.js';
+import { isClient, isClustered } from '../../../../src/store/redis/redis-option.js';
 
 const method = async (): Promise<unknown> => undefined;
 const CLIENT = { status: 'ready', isCluster: false, evalsha: method, eval: method, del: method };

@@ -1,4 +1,4 @@
-import { Outage } from '../../../../src/store/redis/outage.js';
+import { Outage } from '../../../../src/store/redis/server-health.js';
 
 const { jest } = import.meta;
 const LOST = 'Redis is not asked any more, onStoreError decides until it answers again: ';

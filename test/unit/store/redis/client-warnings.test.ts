@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
-import { complaintsOf } from '../../../../src/store/redis/client-options.js';
+import { complaintsOf } from '../../../../src/store/redis/client-warnings.js';
 
 const DISCARD = 'give it maxRetriesPerRequest: 0 and autoResendUnfulfilledCommands: false';
 const FAILOVER = 'give it retryDelayOnFailover: 0';

@@ -1,4 +1,4 @@
-import { advised, describe as describeError } from '../../../../src/store/redis/advice.js';
+import { advised, describe as describeError } from '../../../../src/store/redis/error-hints.js';
 
 describe('advised', () => {
   it.each([

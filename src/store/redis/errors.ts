@@ -1,5 +1,5 @@
 import { FreqLimitError, showError } from '../../core/errors.js';
-import { describe } from './advice.js';
+import { describe } from './error-hints.js';
 import type { Failure } from './breaker.js';
 import { withoutCommand } from './without-command.js';
 

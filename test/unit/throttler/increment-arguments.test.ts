@@ -1,4 +1,4 @@
-import { readAsked, readKey } from '../../../src/throttler/asked.js';
+import { readAsked, readKey } from '../../../src/throttler/increment-arguments.js';
 
 const MOST = Number.MAX_SAFE_INTEGER;
 

@@ -1,12 +1,12 @@
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
 import { FreqLimitError, showError } from '../../core/errors.js';
-import { describe } from './advice.js';
+import { describe } from './error-hints.js';
 import { isInItsDatabase, isRefusedHandshake, refusalOf, watchDatabase } from './check-handshake.js';
-import { complaintsOf } from './client-options.js';
+import { complaintsOf } from './client-warnings.js';
 import { type ClusterClient, ClusterNodes, serverOf } from './cluster-nodes.js';
 import { Deadline } from './deadline.js';
-import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-client.js';
+import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-option.js';
 import { reviveAfterBrokenLookUp } from './revive.js';
 import { ReturningLink } from './returning-link.js';
 import { SilenceWatch } from './silence-watch.js';

@@ -2,7 +2,7 @@ import calculateSlot from 'cluster-key-slot';
 import fc from 'fast-check';
 import type { Check } from '../../../../src/core/check.js';
 import { encodeParts, keyHead, ruleId } from '../../../../src/core/counter-key.js';
-import { type HashTag, Placement } from '../../../../src/store/redis/placement.js';
+import { type HashTag, Placement } from '../../../../src/store/redis/hash-tags.js';
 import { check } from '../../../support/check.js';
 import { thrownBy } from '../../fixtures.js';
 

@@ -1,7 +1,7 @@
 import type { Deadline } from './deadline.js';
-import { NotReadyError } from './failures.js';
-import type { RedisClient } from './redis-client.js';
-import { type Connection, whyNotReady } from './redis-connection.js';
+import { NotReadyError } from './errors.js';
+import type { RedisClient } from './redis-option.js';
+import { type Connection, whyNotReady } from './connection.js';
 import type { Script } from './script.js';
 
 /** How many requests may wait at once for a reconnect. Their checks are in memory meanwhile. */

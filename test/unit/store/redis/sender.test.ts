@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Call, Caller } from '../../../../src/store/redis/caller.js';
+import { type Call, Caller } from '../../../../src/store/redis/sender.js';
 import { Deadline, TimeoutError } from '../../../../src/store/redis/deadline.js';
-import { NotReadyError } from '../../../../src/store/redis/failures.js';
-import type { Connection } from '../../../../src/store/redis/redis-connection.js';
+import { NotReadyError } from '../../../../src/store/redis/errors.js';
+import type { Connection } from '../../../../src/store/redis/connection.js';
 import { Script } from '../../../../src/store/redis/script.js';
 
 /** A connection whose state the test decides. */
