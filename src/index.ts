@@ -26,7 +26,7 @@ export {
 } from './core/errors.js';
 export type { ContextAdapter } from './contexts/context-adapter.js';
 export type { MaybePromise } from './core/maybe-promise.js';
-export type { VisitRequest } from './core/request.js';
+export type { ClientRequest } from './core/request.js';
 export type { Denial, ErrorFormat } from './answers/error-body.js';
 export type { CheckResult, OnStoreError, Source } from './core/check.js';
 export type { HashKeys } from './core/key-hash.js';
@@ -40,14 +40,14 @@ export type {
   KeySpec,
   KeyValue,
   Normalize,
-  OfContext,
+  FromContext,
   OnMissingKey,
   Outcome,
   RuleChanges,
   Scope,
   Window,
 } from './rules/rule.js';
-export type { NamedRulesTable } from './rules/named-rules.js';
+export type { NamedRules } from './rules/named-rules.js';
 export type { HashTag } from './store/redis/hash-tags.js';
 export type { RedisClient, RedisOption } from './store/redis/redis-option.js';
 export type {

@@ -12,6 +12,6 @@ export const RMQ: ContextAdapter = {
     return { body, headers: raw?.properties.headers };
   },
   toError: (exception) => new Error(exception.message, { cause: exception }),
-  hasClients: false,
+  isClientFacing: false,
   handlerMetadata: 'rmq:handler',
 };

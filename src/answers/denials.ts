@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { show, showError } from '../core/errors.js';
-import { attempt, isPromise, type MaybePromise, then } from '../core/maybe-promise.js';
+import { formatForLog, formatError } from '../core/errors.js';
+import { attempt, isPromise, type MaybePromise, andThen } from '../core/maybe-promise.js';
 import type { Verdict } from '../core/verdict.js';
 import { denialOf, FreqLimitExceededException, markExceeded } from './freq-limit.exception.js';
 import { LimitedLogger } from '../freq-limit.limited-logger.js';
@@ -22,7 +22,7 @@ export class Denials {
     const { exceptionFactory } = this.options;
     if (exceptionFactory === undefined) return this.toException(verdict, checks, context);
     const made = this.ask('exceptionFactory', () => exceptionFactory(verdict, context), isError);
-    return then(made, (exception) => {
+    return andThen(made, (exception) => {
       if (exception === undefined) return this.toException(verdict, checks, context);
       return markExceeded(exception, verdict);
     });
@@ -42,7 +42,7 @@ export class Denials {
       return new FreqLimitExceededException(verdict, told, errorFormat);
     }
     const text = this.ask('message', () => message(verdict, context), isText);
-    return then(text, (told = denial.message) => {
+    return andThen(text, (told = denial.message) => {
       return new FreqLimitExceededException(verdict, { ...denial, message: told }, errorFormat);
     });
   }
@@ -57,7 +57,7 @@ export class Denials {
       if (fits(value)) return value;
       this.logger.error(
         option,
-        `The ${option} function returned ${show(value)}; the default is used instead`,
+        `The ${option} function returned ${formatForLog(value)}; the default is used instead`,
       );
       return undefined;
     };
@@ -70,7 +70,7 @@ export class Denials {
     return answer.then(check, (error: unknown) => {
       this.logger.error(
         option,
-        `The ${option} function failed; the default is used instead: ${showError(error)}`,
+        `The ${option} function failed; the default is used instead: ${formatError(error)}`,
       );
       return undefined;
     });

@@ -32,7 +32,7 @@ export interface Denial {
 }
 
 export function denialBody({ statusCode, message, retryAfter, rules }: Denial, format: ErrorFormat): object {
-  if (format === 'nest') return { ...refusalBody(statusCode, message, format), retryAfter };
+  if (format === 'nest') return { ...errorBody(statusCode, message, format), retryAfter };
   return problem({
     type: QUOTA_EXCEEDED,
     title: QUOTA_EXCEEDED_TITLE,
@@ -44,7 +44,7 @@ export function denialBody({ statusCode, message, retryAfter, rules }: Denial, f
 }
 
 /** The body of a refusal that is no denial. */
-export function refusalBody(statusCode: number, message: string, format: ErrorFormat): object {
+export function errorBody(statusCode: number, message: string, format: ErrorFormat): object {
   const phrase = STATUS_CODES[statusCode] ?? 'Error';
   if (format === 'nest') return { statusCode, error: phrase, message };
   return problem({ type: 'about:blank', title: phrase, status: statusCode, detail: message });

@@ -7,16 +7,16 @@ import {
   ServiceUnavailableException,
 } from '@nestjs/common';
 import type { ContextAdapter } from '../contexts/context-adapter.js';
-import { isFreqLimitError, oneLine, showError } from '../core/errors.js';
+import { isFreqLimitError, oneLine, formatError } from '../core/errors.js';
 import { framesOf } from '../core/frames.js';
 import { attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { Verdict } from '../core/verdict.js';
-import type { AnswerHeaders } from './response-headers.js';
+import type { ResponseHeaders } from './response-headers.js';
 import { Denials } from './denials.js';
 import { markExceeded } from './freq-limit.exception.js';
 import { LimitedLogger } from '../freq-limit.limited-logger.js';
 import type { ResolvedOptions } from '../freq-limit.options.js';
-import { isProblem, PROBLEM_CONTENT_TYPE, refusalBody } from './error-body.js';
+import { isProblem, PROBLEM_CONTENT_TYPE, errorBody } from './error-body.js';
 import type { Header } from './headers.js';
 import { sendAsProblem } from './problem-response.js';
 import { type MissingKey, type PlannedCheck, RuleError } from '../rules/to-checks.js';
@@ -27,13 +27,13 @@ const MAX_MESSAGE = 512;
 const TRY_AGAIN: readonly Header[] = [['Retry-After', '1']];
 
 /** Makes what the guard throws, as each visit's transport wants it. */
-export class Refusals {
+export class Exceptions {
   private readonly logger = new LimitedLogger();
   private readonly denials: Denials;
 
   constructor(
     private readonly options: ResolvedOptions,
-    private readonly headers: AnswerHeaders,
+    private readonly headers: ResponseHeaders,
   ) {
     this.denials = new Denials(options);
   }
@@ -78,7 +78,7 @@ export class Refusals {
     if (!isPromise(made)) return made;
     return Promise.resolve(made).then(undefined, (error: unknown) => {
       const place = `contextAdapters.${context.getType<string>()}.toError`;
-      this.logger.error(place, `${place} failed, and what it was given is thrown: ${showError(error)}`);
+      this.logger.error(place, `${place} failed, and what it was given is thrown: ${formatError(error)}`);
       return exception;
     });
   }
@@ -99,7 +99,7 @@ export class Refusals {
       return this.refusal(ServiceUnavailableException, HttpStatus.SERVICE_UNAVAILABLE, message, error);
     }
     const { cause = error } = Object(error) as { readonly cause?: unknown };
-    const message = isFreqLimitError(error) ? oneLine(error.message, MAX_MESSAGE) : showError(error);
+    const message = isFreqLimitError(error) ? oneLine(error.message, MAX_MESSAGE) : formatError(error);
     this.logger.error(failureKind(error), message, framesOf(cause));
     return new InternalServerErrorException('Internal Server Error', { cause: error });
   }
@@ -110,7 +110,7 @@ export class Refusals {
     message: string,
     cause?: unknown,
   ): HttpException {
-    const exception = new Exception(refusalBody(status, message, this.options.errorFormat), { cause });
+    const exception = new Exception(errorBody(status, message, this.options.errorFormat), { cause });
     // Nest reads it from the body's `message`, which problem details do not have
     exception.message = message;
     return exception;

@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import 'reflect-metadata';
 import { type Observable, of } from 'rxjs';
-import { type GrpcCall, isGrpcRefusal } from '../contexts/grpc-call.js';
+import { type GrpcCall, isGrpcDenial } from '../contexts/grpc-call.js';
 import { isFreqLimitExceeded } from './freq-limit.exception.js';
 
 /** The metadata keys of Nest's `@UseFilters`, and of the patterns of a message handler. */
@@ -17,7 +17,7 @@ type Callback = (error: object) => void;
 /** Matches everything that the guard throws: Nest selects filters with `instanceof`. */
 abstract class ThrownByGuard extends Error {
   static override [Symbol.hasInstance](error: unknown): boolean {
-    return isGrpcRefusal(error) || isFreqLimitExceeded(error);
+    return isGrpcDenial(error) || isFreqLimitExceeded(error);
   }
 }
 

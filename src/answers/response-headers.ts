@@ -3,7 +3,7 @@ import type { HttpAdapterHost } from '@nestjs/core';
 import type { ContextAdapter } from '../contexts/context-adapter.js';
 import { isResponse } from '../contexts/graphql-context.js';
 import type { CheckResult } from '../core/check.js';
-import { UNSEALED } from '../core/key-hash.js';
+import { plainKey } from '../core/key-hash.js';
 import { isTighter, toVerdict, type Verdict } from '../core/verdict.js';
 import type { ResolvedOptions } from '../freq-limit.options.js';
 import { type Header, headersFor, type Shown, type ShownResult } from './headers.js';
@@ -13,7 +13,7 @@ import type { PlannedCheck } from '../rules/to-checks.js';
 const shared = new WeakMap<object, SharedAnswer>();
 
 /** Sets the headers of an answer, wherever a visit's context has a response to set them on. */
-export class AnswerHeaders {
+export class ResponseHeaders {
   constructor(
     private readonly http: HttpAdapterHost,
     private readonly options: ResolvedOptions,
@@ -34,7 +34,7 @@ export class AnswerHeaders {
     this.set(headersFor(shown.verdict, this.options.headers, this.shownOf(shown)), response);
   }
 
-  private shownOf(asked: Asked): Shown {
+  private shownOf(asked: VerdictOfCall): Shown {
     const shown = visible(asked);
     if (!this.options.partitionKeys) return shown;
     const byName = new Map(asked.checks.map((check) => [check.name, check]));
@@ -51,7 +51,7 @@ export class AnswerHeaders {
    * The resolvers of one GraphQL operation answer together: the tightest of their verdicts is shown.
    * @returns `undefined` where it is shown already
    */
-  private tightest(asked: Asked, response: unknown): Asked | undefined {
+  private tightest(asked: VerdictOfCall, response: unknown): VerdictOfCall | undefined {
     if (!isResponse(response)) return undefined;
     const answer: SharedAnswer = shared.get(response) ?? { byVisit: new Map(), shown: undefined };
     shared.set(response, answer);
@@ -69,26 +69,26 @@ export class AnswerHeaders {
 }
 
 /** A visit's verdict, and what was asked for it. */
-interface Asked {
+interface VerdictOfCall {
   readonly verdict: Verdict;
   readonly checks: readonly PlannedCheck[];
 }
 
 /** The requests of one response: the latest state of each, by its checks. */
 interface SharedAnswer {
-  readonly byVisit: Map<readonly PlannedCheck[], Asked>;
-  shown: Asked | undefined;
+  readonly byVisit: Map<readonly PlannedCheck[], VerdictOfCall>;
+  shown: VerdictOfCall | undefined;
 }
 
 /** The one that speaks for both; the first where there is nothing between them. */
-function tighter(a: Asked, b: Asked): Asked {
+function tighter(a: VerdictOfCall, b: VerdictOfCall): VerdictOfCall {
   const [one, other] = [a.verdict.tightest, b.verdict.tightest];
   if (one === undefined || other === undefined) return one === undefined ? b : a;
   return isTighter(other, one) ? b : a;
 }
 
 /** The verdict without the results of hidden rules and of those that only report. */
-function visible({ verdict, checks }: Asked): Verdict {
+function visible({ verdict, checks }: VerdictOfCall): Verdict {
   if (checks.every(({ rule }) => !rule.hidden && !rule.shadow)) return verdict;
   return toVerdict(
     verdict.results.filter((_, i) => checks[i]?.rule.hidden === false && !checks[i].rule.shadow),
@@ -97,6 +97,6 @@ function visible({ verdict, checks }: Asked): Verdict {
 
 /** The key's text as the store has it, an HMAC: it tells partitions apart, and nothing of what is in them. */
 function withPartitionKey(result: CheckResult, check: PlannedCheck | undefined): ShownResult {
-  if (check === undefined || check.rule.seal === UNSEALED) return result;
+  if (check === undefined || check.rule.hashKey === plainKey) return result;
   return { ...result, partitionKey: Buffer.from(check.key.slice(check.group.length)).toString('base64') };
 }

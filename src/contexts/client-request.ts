@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
-import type { NormalizedValues, Visit, VisitRequest } from '../core/request.js';
+import type { NormalizedValues, LimitedRequest, ClientRequest } from '../core/request.js';
 import { canonicalAddress, GONE } from './client-address.js';
 import type { ContextAdapter } from './context-adapter.js';
 import { hasEarlierHop, isForwarded } from './forwarded.js';
@@ -10,7 +10,7 @@ interface Connection {
 }
 
 /** What requests of Express, of Fastify and of Node have in common. */
-interface HttpRequest extends VisitRequest {
+interface HttpRequest extends ClientRequest {
   /** The addresses from a trusted header; on Fastify the socket's own address comes first. */
   readonly ips?: unknown;
   /** Node's request; only on Fastify. */
@@ -19,7 +19,7 @@ interface HttpRequest extends VisitRequest {
 }
 
 /** Who is told, each time, of what an operator should know of addresses. */
-export interface AddressAdvice {
+export interface AddressWarnings {
   /** The address was asked for, and a client has none. */
   noAddress(): void;
   /** Whether to look for such a header in this request. */
@@ -29,9 +29,9 @@ export interface AddressAdvice {
 }
 
 /** The visit behind an execution context. The address is worked out when a rule first asks for it. */
-export class ContextVisit implements Visit {
+export class ContextRequest implements LimitedRequest {
   readonly request: HttpRequest | undefined;
-  readonly hasClient: boolean;
+  readonly isClientFacing: boolean;
   normalized: NormalizedValues | undefined = undefined;
   private known: { readonly address: string | undefined } | undefined;
 
@@ -39,17 +39,17 @@ export class ContextVisit implements Visit {
     private readonly adapter: ContextAdapter,
     private readonly context: ExecutionContext,
     private readonly ipv6Subnet: number,
-    private readonly advice: AddressAdvice,
+    private readonly advice: AddressWarnings,
   ) {
     this.request = adapter.request?.(context);
-    this.hasClient = adapter.hasClients ?? true;
+    this.isClientFacing = adapter.isClientFacing ?? true;
   }
 
   /** `request.ip`, which follows a forwarded header as far as the application's own proxy setting trusts it. */
   get address(): string | undefined {
     if (this.known === undefined) {
       const text = this.addressText;
-      if (text === undefined && this.hasClient) this.advice.noAddress();
+      if (text === undefined && this.isClientFacing) this.advice.noAddress();
       this.known = { address: text === undefined ? undefined : canonicalAddress(text, this.ipv6Subnet) };
     }
     return this.known.address;

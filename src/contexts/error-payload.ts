@@ -2,7 +2,7 @@ import type { HttpException } from '@nestjs/common';
 import { STATUS_CODES } from 'node:http';
 
 /** A refusal as transports without a status line tell it. */
-export interface Refusal {
+export interface ErrorPayload {
   readonly status: 'error';
   /** Such as `TOO_MANY_REQUESTS`. */
   readonly code: string;
@@ -12,7 +12,7 @@ export interface Refusal {
 }
 
 /** What an HTTP exception of this library says, without HTTP. */
-export function refusalOf(exception: HttpException): Refusal {
+export function errorPayloadOf(exception: HttpException): ErrorPayload {
   const body = exception.getResponse() as { readonly retryAfter?: unknown };
   const { retryAfter } = Object(body) as { readonly retryAfter?: unknown };
   return {

@@ -1,11 +1,11 @@
 import type ipaddr from 'ipaddr.js';
 import { types } from 'node:util';
-import { show } from '../core/errors.js';
-import type { Properties } from '../core/validate.js';
+import { formatForLog } from '../core/errors.js';
+import type { OptionReader } from '../core/validate.js';
 import { parseAddress } from './client-address.js';
 
 /** What is needed to decide whether a request skips all limits. */
-export interface Caller {
+export interface RequestOrigin {
   /** The address as the platform reports it. */
   readonly addressText: string | undefined;
   /** Whether that is the address of a proxy that the application does not trust. */
@@ -14,7 +14,7 @@ export interface Caller {
 }
 
 /** Whether the module's options make a request skip all limits. */
-export type IsSkipped = (caller: Caller) => boolean;
+export type IsSkipped = (caller: RequestOrigin) => boolean;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = readonly [network: Address, bits: number];
@@ -27,23 +27,23 @@ const AGENT_FORM = 'a RegExp, or a text that the header holds';
  * Makes of `skipAddresses` and `skipUserAgents` the one question that they ask; none where both are empty.
  * @throws what `read` makes of an entry that is none
  */
-export function skipOf(
+export function compileSkip(
   skipAddresses: unknown,
   skipUserAgents: unknown,
-  read: Properties,
+  reader: OptionReader,
 ): IsSkipped | undefined {
-  const ranges = listOf('skipAddresses', skipAddresses, rangeOf, read);
-  const agents = listOf('skipUserAgents', skipUserAgents, agentOf, read);
+  const ranges = listOf('skipAddresses', skipAddresses, rangeOf, reader);
+  const agents = listOf('skipUserAgents', skipUserAgents, agentOf, reader);
   if (ranges.length === 0 && agents.length === 0) return undefined;
   return (caller) =>
     (ranges.length > 0 && isIn(ranges, caller.addressText) && !caller.isProxy) ||
     (agents.length > 0 && isOneOf(agents, caller.request?.headers));
 }
 
-function listOf<T>(option: string, list: unknown, parse: (entry: unknown) => T, read: Properties): T[] {
+function listOf<T>(option: string, list: unknown, parse: (entry: unknown) => T, reader: OptionReader): T[] {
   if (list === undefined) return [];
-  if (!Array.isArray(list)) throw read.invalid(option, `${show(list)} is not a list`);
-  return Array.from(list, (entry: unknown, i) => read.parsed(`${option}[${i}]`, () => parse(entry)));
+  if (!Array.isArray(list)) throw reader.invalid(option, `${formatForLog(list)} is not a list`);
+  return Array.from(list, (entry: unknown, i) => reader.parsed(`${option}[${i}]`, () => parse(entry)));
 }
 
 // ---- addresses
@@ -58,13 +58,14 @@ function rangeOf(entry: unknown): Range {
   const [text = '', bits, ...rest] = typeof entry === 'string' ? entry.split('/') : [];
   // ports and zones belong to connections, not to what is allowed
   const address = /^[\da-f:.]+$/i.test(text) && !/\.\d+:/.test(text) ? parseAddress(text) : undefined;
-  if (address === undefined || rest.length > 0) throw new TypeError(`${show(entry)} is not ${RANGE_FORM}`);
+  if (address === undefined || rest.length > 0)
+    throw new TypeError(`${formatForLog(entry)} is not ${RANGE_FORM}`);
   const most = address.toByteArray().length * 8;
   if (bits === undefined) return [address, most];
   // IPv4 in IPv6 is the IPv4 address, and its range lies in the last 32 bits
   const shift = most === 32 && text.includes(':') ? 96 : 0;
   const length = /^\d{1,3}$/.test(bits) ? Number(bits) - shift : -1;
-  if (length < 0 || length > most) throw new TypeError(`${show(entry)} is not ${RANGE_FORM}`);
+  if (length < 0 || length > most) throw new TypeError(`${formatForLog(entry)} is not ${RANGE_FORM}`);
   return [address, length];
 }
 
@@ -77,7 +78,7 @@ function isOneOf(agents: readonly ((agent: string) => boolean)[], headers: unkno
 
 function agentOf(entry: unknown): (agent: string) => boolean {
   if (typeof entry === 'string' && entry !== '') return (agent) => agent.includes(entry);
-  if (!types.isRegExp(entry)) throw new TypeError(`${show(entry)} is not ${AGENT_FORM}`);
+  if (!types.isRegExp(entry)) throw new TypeError(`${formatForLog(entry)} is not ${AGENT_FORM}`);
   const pattern = new RegExp(entry.source, entry.flags);
   return (agent) => {
     // with the flags g and y a pattern remembers where it was

@@ -10,8 +10,8 @@ import { createHash } from 'node:crypto';
 
 /** What may stand in a key as it is. `|`, `~`, `^`, `!` and `#` are ours: a value with one of them is hashed. */
 const PLAIN = /^[A-Za-z0-9._:@+-]+$/;
-const LONGEST_PART = 48;
-const LONGEST_TEXT = 64;
+const MAX_PART_LENGTH = 48;
+const MAX_TEXT_LENGTH = 64;
 
 /** Between two parts of a key: `['a:b', 'c']` and `['a', 'b:c']` are two counters. */
 export const PART_END = '|';
@@ -24,12 +24,12 @@ export const NO_ADDRESS = '!no-address';
 
 /** One value as it stands in a key: itself where it is short and harmless, else a hash of it. */
 export function encodePart(value: string): string {
-  return value.length <= LONGEST_PART && PLAIN.test(value) ? value : `~${hash(value)}`;
+  return value.length <= MAX_PART_LENGTH && PLAIN.test(value) ? value : `~${hash(value)}`;
 }
 
 /** Bounds the text of several parts; parts are already encoded. */
 export function boundText(text: string): string {
-  return text.length <= LONGEST_TEXT ? text : `^${hash(text)}`;
+  return text.length <= MAX_TEXT_LENGTH ? text : `^${hash(text)}`;
 }
 
 /** The text of a list of values. */
@@ -38,18 +38,18 @@ export function encodeParts(values: readonly string[]): string {
 }
 
 /** The constant head of a counter's key; the key's text follows. */
-export function keyHead(namespace: string, ruleId: string, windowMs: number): string {
+export function keyPrefix(namespace: string, ruleId: string, windowMs: number): string {
   return `${namespace}:${ruleId}:${windowMs}:`;
 }
 
-const LONGEST_LABEL = 32;
+const MAX_LABEL_LENGTH = 32;
 
 /**
  * The id of a rule in its counters' keys: a label for people who look into Redis, and a hash of all that tells
  * the rule from every other one.
  */
 export function ruleId(label: string, identity: readonly (string | undefined)[]): string {
-  const readable = label.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, LONGEST_LABEL);
+  const readable = label.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, MAX_LABEL_LENGTH);
   return `${readable}~${hash(JSON.stringify(identity.map((part) => part ?? null))).slice(0, 10)}`;
 }
 

@@ -1,11 +1,11 @@
 import { createHmac, createSecretKey } from 'node:crypto';
-import type { Properties } from './validate.js';
+import type { OptionReader } from './validate.js';
 
 /** Makes of the text of a key the text that stands in the store. Equal texts stay equal, whatever rule they belong to. */
-export type Seal = (text: string) => string;
+export type KeyHasher = (text: string) => string;
 
 /** The text as it is. */
-export const UNSEALED: Seal = (text) => text;
+export const plainKey: KeyHasher = (text) => text;
 
 /** What the module's `hashKeys` is. */
 export interface HashKeys {
@@ -14,34 +14,34 @@ export interface HashKeys {
 }
 
 /** Begins every sealed text, and no other: no value, constant or hash begins with it. */
-const MARK = '#';
-const LEAST = 16;
-const FORM = `{ secret }, a text of at least ${LEAST} characters or a Buffer of at least ${LEAST} bytes`;
+const HASH_PREFIX = '#';
+const MIN_LENGTH = 16;
+const FORM = `{ secret }, a text of at least ${MIN_LENGTH} characters or a Buffer of at least ${MIN_LENGTH} bytes`;
 
 /**
  * The seal that `hashKeys` asks for; none where it is not given. No message shows any of it.
  * @throws what `read` makes of a secret that is none
  */
-export function sealOf(hashKeys: unknown, read: Properties): Seal {
-  if (hashKeys === undefined) return UNSEALED;
+export function keyHasherFrom(hashKeys: unknown, reader: OptionReader): KeyHasher {
+  if (hashKeys === undefined) return plainKey;
   if (typeof hashKeys !== 'object' || hashKeys === null || Object.keys(hashKeys).join() !== 'secret') {
-    throw read.invalid('hashKeys', `is not ${FORM}`);
+    throw reader.invalid('hashKeys', `is not ${FORM}`);
   }
   const { secret } = hashKeys as { readonly secret: unknown };
-  if (secret === undefined) throw read.invalid('hashKeys', `secret is missing: ${FORM}`);
+  if (secret === undefined) throw reader.invalid('hashKeys', `secret is missing: ${FORM}`);
   if (typeof secret !== 'string' && !isBytes(secret)) {
-    throw read.invalid('hashKeys', `secret is neither a text nor a Buffer: ${FORM}`);
+    throw reader.invalid('hashKeys', `secret is neither a text nor a Buffer: ${FORM}`);
   }
-  if (secret.length < LEAST) throw read.invalid('hashKeys', `secret is too short: ${FORM}`);
-  return sealBy(secret);
+  if (secret.length < MIN_LENGTH) throw reader.invalid('hashKeys', `secret is too short: ${FORM}`);
+  return hmacHasher(secret);
 }
 
 /** 132 bits of HMAC-SHA-256. Over UTF-16, since in UTF-8 all ill-formed strings would look alike. */
-function sealBy(secret: string | Uint8Array): Seal {
+function hmacHasher(secret: string | Uint8Array): KeyHasher {
   const key = createSecretKey(typeof secret === 'string' ? Buffer.from(secret) : secret);
   return (text) => {
     const digest = createHmac('sha256', key).update(Buffer.from(text, 'utf16le')).digest('base64url');
-    return MARK + digest.slice(0, 22);
+    return HASH_PREFIX + digest.slice(0, 22);
   };
 }
 

@@ -1,5 +1,5 @@
 /** What keys read of the request behind a visit, as far as its kind of context has it. */
-export interface VisitRequest {
+export interface ClientRequest {
   /** The client's address, a forwarded one only where a trusted proxy says it. */
   readonly ip?: unknown;
   /** Whom the application's own guard has recognised. Never what the caller says of himself. */
@@ -16,13 +16,13 @@ export interface VisitRequest {
 export type NormalizedValues = Map<unknown, { readonly text: string; readonly answer: string }>;
 
 /** What the rules may know of a visit. */
-export interface Visit {
+export interface LimitedRequest {
   /** So that several rules call a `normalize` function once for the same value. `undefined` until the first call. */
   normalized?: NormalizedValues | undefined;
   /** `undefined` where nothing is known of the caller. */
-  readonly request: VisitRequest | undefined;
+  readonly request: ClientRequest | undefined;
   /** The client's address in its one canonical spelling; `undefined` where there is none. */
   readonly address: string | undefined;
   /** Whether a client is behind it, with an address or without; else nobody is told apart by address. */
-  readonly hasClient: boolean;
+  readonly isClientFacing: boolean;
 }

@@ -2,41 +2,44 @@ import { type Check, type CheckResult, toResult } from './check.js';
 import type { MaybePromise } from './maybe-promise.js';
 
 /** Who decides about the parts of a request. */
-export interface PartStore {
-  /** @param sinceMs when the request began to wait, by the clock that the store uses for waits; default: now */
-  consume(checks: readonly Check[], refundable: boolean, sinceMs?: number): MaybePromise<CheckResult[]>;
+export interface GroupStore {
+  /** @param queuedAtMs when the request began to wait, by the clock that the store uses for waits; default: now */
+  consume(checks: readonly Check[], refundable: boolean, queuedAtMs?: number): MaybePromise<CheckResult[]>;
   refund(checks: readonly Check[], results: readonly CheckResult[]): MaybePromise<CheckResult[]>;
 }
 
 /** A part store that can also peek at a part. */
-export interface LookingStore extends PartStore {
+export interface PeekingStore extends GroupStore {
   peek(checks: readonly Check[]): MaybePromise<CheckResult[]>;
 }
 
 /** Some checks of a request, and their places in it. */
-export interface Part {
+export interface CheckGroup {
   readonly checks: Check[];
-  readonly places: number[];
+  readonly indexes: number[];
 }
 
 /** Sorts checks into parts; the checks of one part keep their order. */
-export function partsOf(checks: readonly Check[], partOf: (check: Check) => string): Part[] {
-  const parts = new Map<string, Part>();
+export function groupChecks(checks: readonly Check[], partOf: (check: Check) => string): CheckGroup[] {
+  const parts = new Map<string, CheckGroup>();
   checks.forEach((check, place) => {
     const name = partOf(check);
-    const part = parts.get(name) ?? { checks: [], places: [] };
+    const part = parts.get(name) ?? { checks: [], indexes: [] };
     parts.set(name, part);
     part.checks.push(check);
-    part.places.push(place);
+    part.indexes.push(place);
   });
   return [...parts.values()];
 }
 
 /** Puts the answers of the parts where their checks stood. */
-export function joined(parts: readonly Part[], answers: readonly (readonly CheckResult[])[]): CheckResult[] {
+export function inOriginalOrder(
+  parts: readonly CheckGroup[],
+  answers: readonly (readonly CheckResult[])[],
+): CheckResult[] {
   const results: CheckResult[] = [];
-  parts.forEach(({ places }, p) => {
-    places.forEach((place, i) => {
+  parts.forEach(({ indexes }, p) => {
+    indexes.forEach((place, i) => {
       const result = answers[p]?.[i];
       if (result !== undefined) results[place] = result;
     });
@@ -50,21 +53,24 @@ export function joined(parts: readonly Part[], answers: readonly (readonly Check
  * for the moment between may deny a visit that would have passed.
  * @throws what a part has failed of, when the others have answered
  */
-export async function consumeInParts(parts: readonly Part[], store: PartStore): Promise<CheckResult[]> {
-  return joined(parts, await decide(parts, store));
+export async function consumeInGroups(
+  parts: readonly CheckGroup[],
+  store: GroupStore,
+): Promise<CheckResult[]> {
+  return inOriginalOrder(parts, await decide(parts, store));
 }
 
 /**
  * Decides a request that is likely to be denied: its parts are peeked before any is charged. A denied request then charges
  * nothing, not even for a moment, and waits no longer. So a client over its own limit cannot use up the counter of another
  * client by sending that client's value. Parts with checks that count when denied are charged at once.
- * @param sinceMs when the request began to wait
+ * @param queuedAtMs when the request began to wait
  * @throws as `consumeInParts` does
  */
-export async function lookBeforeConsume(
-  parts: readonly Part[],
-  store: LookingStore,
-  sinceMs: number,
+export async function peekBeforeConsume(
+  parts: readonly CheckGroup[],
+  store: PeekingStore,
+  queuedAtMs: number,
 ): Promise<CheckResult[]> {
   const [first, others] = [parts.filter(countsDenied), parts.filter((part) => !countsDenied(part))];
   const looks = lookAt(others, store);
@@ -72,44 +78,44 @@ export async function lookBeforeConsume(
   let rest: Answers;
   try {
     rest = await looks;
-    if (allPass(charged) && allPass(rest)) rest = await decide(others, since(sinceMs, store));
+    if (allPass(charged) && allPass(rest)) rest = await decide(others, since(queuedAtMs, store));
   } catch (error) {
     // the request's time is over, so the refund is not awaited
-    giveBackAll(first, charged, store).catch(() => undefined);
+    refundAll(first, charged, store).catch(() => undefined);
     throw error;
   }
-  const kept = allPass(charged) && !allPass(rest) ? await giveBackAll(first, charged, store) : charged;
-  return joined([...first, ...others], [...kept, ...rest]);
+  const kept = allPass(charged) && !allPass(rest) ? await refundAll(first, charged, store) : charged;
+  return inOriginalOrder([...first, ...others], [...kept, ...rest]);
 }
 
 type Answers = readonly (readonly CheckResult[])[];
 
-function countsDenied({ checks }: Part): boolean {
+function countsDenied({ checks }: CheckGroup): boolean {
   return checks.some(({ countDenied, cost }) => countDenied && cost > 0);
 }
 
 /** The results that the parts would have if the request were denied. */
-function lookAt(parts: readonly Part[], store: LookingStore): Promise<Answers> {
+function lookAt(parts: readonly CheckGroup[], store: PeekingStore): Promise<Answers> {
   const looks = Promise.all(parts.map(async ({ checks }) => asDenied(checks, await store.peek(checks))));
   // it may be awaited later than it fails
   looks.catch(() => undefined);
   return looks;
 }
 
-function since(sinceMs: number, store: PartStore): PartStore {
+function since(queuedAtMs: number, store: GroupStore): GroupStore {
   return {
-    consume: (checks, refundable) => store.consume(checks, refundable, sinceMs),
+    consume: (checks, refundable) => store.consume(checks, refundable, queuedAtMs),
     refund: (checks, results) => store.refund(checks, results),
   };
 }
 
 /** Charges parts in parallel, and refunds them if one of them denies or fails. */
-async function decide(parts: readonly Part[], store: PartStore): Promise<Answers> {
+async function decide(parts: readonly CheckGroup[], store: GroupStore): Promise<Answers> {
   const asked = await Promise.allSettled(parts.map(async ({ checks }) => store.consume(checks, true)));
   const answers = asked.map((one) => (one.status === 'fulfilled' ? one.value : []));
   const failure = asked.find((one) => one.status === 'rejected');
   if (failure === undefined && allPass(answers)) return answers;
-  const given = giveBackAll(parts, answers, store);
+  const given = refundAll(parts, answers, store);
   if (failure === undefined) return given;
   // this visit has had its time
   given.catch(() => undefined);
@@ -121,7 +127,7 @@ function asDenied(checks: readonly Check[], looks: readonly CheckResult[]): Chec
   const costs = new Map<string, number>();
   return looks.map((look, i) => {
     const check = checks[i];
-    if (check === undefined || look.source === 'open') return look;
+    if (check === undefined || look.source === 'allow') return look;
     const cost = (costs.get(check.key) ?? 0) + check.cost;
     costs.set(check.key, cost);
     const { used, limit, resetAfterMs, source } = look;
@@ -129,13 +135,13 @@ function asDenied(checks: readonly Check[], looks: readonly CheckResult[]): Chec
   });
 }
 
-function giveBackAll(parts: readonly Part[], answers: Answers, store: PartStore): Promise<Answers> {
-  return Promise.all(parts.map(({ checks }, p) => giveBack(store, checks, answers[p] ?? [])));
+function refundAll(parts: readonly CheckGroup[], answers: Answers, store: GroupStore): Promise<Answers> {
+  return Promise.all(parts.map(({ checks }, p) => refund(store, checks, answers[p] ?? [])));
 }
 
 /** A part that denies has charged nothing that it should not; `countDenied` counts in any case. */
-async function giveBack(
-  store: PartStore,
+async function refund(
+  store: GroupStore,
   checks: readonly Check[],
   results: readonly CheckResult[],
 ): Promise<readonly CheckResult[]> {

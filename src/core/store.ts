@@ -19,11 +19,11 @@ export interface Store {
    * - A counter that is found without an end gets its window, however it came to be.
    *
    * @param refundable whether `refund` may be asked for some of it afterwards
-   * @param sinceMs when the request began to wait, by the clock that the store uses for waits; default: now
+   * @param queuedAtMs when the request began to wait, by the clock that the store uses for waits; default: now
    * @returns an answer for each check, in the order of the checks; at once where the store need not wait
    * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` (or rejects with it) when the store cannot answer
    */
-  consume(checks: readonly Check[], refundable?: boolean, sinceMs?: number): MaybePromise<CheckResult[]>;
+  consume(checks: readonly Check[], refundable?: boolean, queuedAtMs?: number): MaybePromise<CheckResult[]>;
 
   /** What `consume` would answer now, each check on its own, without charging any. */
   peek(checks: readonly Check[]): MaybePromise<CheckResult[]>;

@@ -9,7 +9,7 @@ export const FREQ_LIMIT_PLANS = 'nestjs-freq-limit:plans';
 /** How each kind of context is read and answered. */
 export const FREQ_LIMIT_ADAPTERS = 'nestjs-freq-limit:adapters';
 /** Who tells hooks and channels of verdicts. */
-export const FREQ_LIMIT_REPORTER = 'nestjs-freq-limit:reporter';
+export const FREQ_LIMIT_EVENTS = 'nestjs-freq-limit:reporter';
 /** The store that counts. */
 export const FREQ_LIMIT_STORE = 'nestjs-freq-limit:store';
 

@@ -1,71 +1,71 @@
-import { show } from './errors.js';
+import { formatForLog } from './errors.js';
 
 /** What a value must look like, as a test and in words. */
-export interface Form<T> {
-  readonly fits: (value: unknown) => value is T;
-  readonly words: string;
+export interface Validator<T> {
+  readonly test: (value: unknown) => value is T;
+  readonly expected: string;
 }
 
 /** A number that may be a limit or a cost: whole, not negative, exact. */
-export const COUNT: Form<number> = {
-  fits: (value): value is number => Number.isSafeInteger(value) && (value as number) >= 0,
-  words: 'a whole number from 0 to 2^53 - 1',
+export const COUNT: Validator<number> = {
+  test: (value): value is number => Number.isSafeInteger(value) && (value as number) >= 0,
+  expected: 'a whole number from 0 to 2^53 - 1',
 };
 
-export const BOOLEAN: Form<boolean> = {
-  fits: (value) => typeof value === 'boolean',
-  words: 'true or false',
+export const BOOLEAN: Validator<boolean> = {
+  test: (value) => typeof value === 'boolean',
+  expected: 'true or false',
 };
 
 /** A function; its parameters and its answer cannot be seen and are taken on trust. */
-export function aFunction<F extends (...args: never[]) => unknown>(): Form<F> {
-  return { fits: (value): value is F => typeof value === 'function', words: 'a function' };
+export function aFunction<F extends (...args: never[]) => unknown>(): Validator<F> {
+  return { test: (value): value is F => typeof value === 'function', expected: 'a function' };
 }
 
-export function oneOf<const T extends string>(...choices: readonly T[]): Form<T> {
+export function oneOf<const T extends string>(...choices: readonly T[]): Validator<T> {
   return {
-    fits: (value): value is T => choices.includes(value as T),
-    words: `one of ${choices.map((choice) => `'${choice}'`).join(', ')}`,
+    test: (value): value is T => choices.includes(value as T),
+    expected: `one of ${choices.map((choice) => `'${choice}'`).join(', ')}`,
   };
 }
 
-export function either<A, B>(a: Form<A>, b: Form<B>): Form<A | B> {
+export function either<A, B>(a: Validator<A>, b: Validator<B>): Validator<A | B> {
   return {
-    fits: (value): value is A | B => a.fits(value) || b.fits(value),
-    words: `${a.words}, or ${b.words}`,
+    test: (value): value is A | B => a.test(value) || b.test(value),
+    expected: `${a.expected}, or ${b.expected}`,
   };
 }
 
-export function wholeNumber(least: number, most: number): Form<number> {
+export function wholeNumber(least: number, most: number): Validator<number> {
   return {
-    fits: (value): value is number =>
+    test: (value): value is number =>
       Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most,
-    words: `a whole number from ${least} to ${most}`,
+    expected: `a whole number from ${least} to ${most}`,
   };
 }
 
-export function matching(pattern: RegExp, words: string): Form<string> {
-  return { fits: (value): value is string => typeof value === 'string' && pattern.test(value), words };
+export function matching(pattern: RegExp, expected: string): Validator<string> {
+  return { test: (value): value is string => typeof value === 'string' && pattern.test(value), expected };
 }
 
 /** Reads the properties of something a user wrote; what does not fit is an error that names place, property and form. */
-export class Properties {
+export class OptionReader {
   constructor(
     /** Where the user wrote it. */
     private readonly place: string,
     private readonly toError: (message: string, cause?: unknown) => Error,
   ) {}
 
-  required<T>(property: string, value: unknown, form: Form<T>): T {
-    if (form.fits(value)) return value;
+  required<T>(property: string, value: unknown, form: Validator<T>): T {
+    if (form.test(value)) return value;
     throw this.invalid(
       property,
-      value === undefined ? `is missing: ${form.words}` : `${show(value)} is not ${form.words}`,
+      value === undefined ? `is missing: ${form.expected}` : `${formatForLog(value)} is not ${form.expected}`,
     );
   }
 
   /** `undefined` is as good as not given. */
-  optional<T>(property: string, value: unknown, form: Form<T>): T | undefined {
+  optional<T>(property: string, value: unknown, form: Validator<T>): T | undefined {
     return value === undefined ? undefined : this.required(property, value, form);
   }
 
@@ -76,7 +76,7 @@ export class Properties {
     hints: Readonly<Record<string, string>> = {},
   ): Readonly<Record<string, unknown>> {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw this.toError(`${this.place}: ${show(value)} is not an object of ${known.join(', ')}`);
+      throw this.toError(`${this.place}: ${formatForLog(value)} is not an object of ${known.join(', ')}`);
     }
     for (const property of Object.keys(value)) {
       if (known.includes(property)) continue;
@@ -91,7 +91,7 @@ export class Properties {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       return value as Readonly<Record<string, unknown>>;
     }
-    throw this.invalid(property, `${show(value)} is not an object`);
+    throw this.invalid(property, `${formatForLog(value)} is not an object`);
   }
 
   /** Runs a parser; its complaint becomes this place's error. */

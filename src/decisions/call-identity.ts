@@ -7,8 +7,8 @@ import { messageOf } from '../contexts/ws-context.js';
  * own, and meet in this object. Where its arguments hold none, it is the list of them, which Nest hands to guards and
  * interceptors alike; parameter decorators get a copy.
  */
-export function invocationOf(context: ExecutionContext): object {
-  const own = ownOf(context);
+export function callIdentityOf(context: ExecutionContext): object {
+  const own = ownObjectOf(context);
   if (own !== undefined) return own;
   // Nest's context for GraphQL returns a field's arguments here, and there may be none
   const args: unknown = context.getArgs();
@@ -16,7 +16,7 @@ export function invocationOf(context: ExecutionContext): object {
 }
 
 /** An argument that no other invocation has, where there is one. */
-export function ownOf(context: ExecutionContext): object | undefined {
+export function ownObjectOf(context: ExecutionContext): object | undefined {
   const own = argumentOf(context);
   return typeof own === 'object' || typeof own === 'function' ? (own ?? undefined) : undefined;
 }

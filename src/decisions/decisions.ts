@@ -1,11 +1,11 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { invocationOf, ownOf } from './call-identity.js';
+import { callIdentityOf, ownObjectOf } from './call-identity.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import type { Verdict } from '../core/verdict.js';
 
 /** What the guard has decided on one invocation of a handler, for those who come after it. */
-export interface Invocation {
+export interface Decision {
   readonly verdict: Verdict;
   /** Gives back what should not have counted; `undefined` where all counts anyway. */
   readonly settle: Settle | undefined;
@@ -19,7 +19,7 @@ export interface End {
   readonly error: unknown;
 }
 
-interface Kept extends Invocation {
+interface SavedDecision extends Decision {
   readonly classRef: unknown;
   readonly handler: unknown;
   readonly args: unknown;
@@ -31,13 +31,13 @@ interface Kept extends Invocation {
 
 interface Shared {
   /** By what an invocation has to itself. An HTTP request may reach several handlers. */
-  readonly kept: WeakMap<object, Kept[]>;
+  readonly kept: WeakMap<object, SavedDecision[]>;
   /** The invocation under way, where its parameters have nothing to know it by. */
-  readonly current: AsyncLocalStorage<Kept | undefined>;
+  readonly current: AsyncLocalStorage<SavedDecision | undefined>;
 }
 
 /** Where a library calls handlers with one and the same object in the place of a request. */
-const MOST_KEPT = 64;
+const MAX_SAVED = 64;
 
 // shared by two copies of this package: the decorator may be of one, and the guard of the other
 const SHARED = Symbol.for('nestjs-freq-limit:invocations');
@@ -47,9 +47,9 @@ const { kept, current } = ((globalThis as { [SHARED]?: Shared | undefined })[SHA
 });
 
 /** Keeps what was decided for as long as the request, the message or the resolver's call lives. */
-export function keep(context: ExecutionContext, invocation: Invocation): void {
-  const owner = invocationOf(context);
-  const one: Kept = {
+export function saveDecision(context: ExecutionContext, invocation: Decision): void {
+  const owner = callIdentityOf(context);
+  const one: SavedDecision = {
     ...invocation,
     classRef: context.getClass(),
     handler: context.getHandler(),
@@ -58,11 +58,11 @@ export function keep(context: ExecutionContext, invocation: Invocation): void {
   };
   const others = kept.get(owner);
   if (others === undefined) kept.set(owner, [one]);
-  else if (others.push(one) > MOST_KEPT) others.shift();
+  else if (others.push(one) > MAX_SAVED) others.shift();
 }
 
 /** What was decided last on this handler. */
-export function keptOf(context: ExecutionContext): Invocation | undefined {
+export function findDecision(context: ExecutionContext): Decision | undefined {
   const found = lastOf(context);
   if (found !== undefined) return found;
   const running = current.getStore();
@@ -70,44 +70,44 @@ export function keptOf(context: ExecutionContext): Invocation | undefined {
 }
 
 /** Goes on to the handler so that its parameters find what was decided, whatever its arguments are. */
-export function withKept<T>(context: ExecutionContext, next: () => T): T {
-  return ownOf(context) === undefined ? current.run(lastOf(context), next) : next();
+export function runWithDecision<T>(context: ExecutionContext, next: () => T): T {
+  return ownObjectOf(context) === undefined ? current.run(lastOf(context), next) : next();
 }
 
 /**
  * For who is to see how the invocation ends: nobody else can claim it, and whoever `take`s it first settles it.
  * @returns settles it once; `undefined` where there is nothing to settle
  */
-export function claim(context: ExecutionContext): Settle | undefined {
+export function claimSettlement(context: ExecutionContext): Settle | undefined {
   const found = openOf(context).find(({ isClaimed }) => !isClaimed);
   if (found === undefined) return undefined;
   found.isClaimed = true;
-  return (end) => taken(found)?.(end);
+  return (end) => takeSettlement(found)?.(end);
 }
 
 /** What is not settled yet, claimed or not; nobody gets it again. */
-export function take(context: ExecutionContext): Invocation | undefined {
+export function takeUnsettled(context: ExecutionContext): Decision | undefined {
   const [found] = openOf(context);
-  return found && { verdict: found.verdict, settle: taken(found) };
+  return found && { verdict: found.verdict, settle: takeSettlement(found) };
 }
 
-function taken(one: Kept): Settle | undefined {
+function takeSettlement(one: SavedDecision): Settle | undefined {
   const { settle } = one;
   one.settle = undefined;
   return settle;
 }
 
-function openOf(context: ExecutionContext): Kept[] {
-  const all = kept.get(invocationOf(context)) ?? [];
+function openOf(context: ExecutionContext): SavedDecision[] {
+  const all = kept.get(callIdentityOf(context)) ?? [];
   return all.filter((one) => one.settle !== undefined && isOf(one, context));
 }
 
-function lastOf(context: ExecutionContext): Kept | undefined {
-  return kept.get(invocationOf(context))?.findLast((one) => isOf(one, context));
+function lastOf(context: ExecutionContext): SavedDecision | undefined {
+  return kept.get(callIdentityOf(context))?.findLast((one) => isOf(one, context));
 }
 
 /** A library or the application may call several handlers with the same object, so class, handler and arguments are compared. */
-function isOf({ classRef, handler, args }: Kept, context: ExecutionContext): boolean {
+function isOf({ classRef, handler, args }: SavedDecision, context: ExecutionContext): boolean {
   if (classRef !== context.getClass() || handler !== context.getHandler()) return false;
   return isSame(args, context.getArgs());
 }

@@ -1,6 +1,6 @@
 import { type ExecutionContext, Logger } from '@nestjs/common';
 import { channel } from 'node:diagnostics_channel';
-import { showError } from '../core/errors.js';
+import { formatError } from '../core/errors.js';
 import { LimitedLog } from '../core/limited-log.js';
 import { isPromise } from '../core/maybe-promise.js';
 import type { Verdict } from '../core/verdict.js';
@@ -29,10 +29,20 @@ interface Hooks {
  * `nestjs-freq-limit:verdict` and `nestjs-freq-limit:denied` of `node:diagnostics_channel`. No listener changes a
  * verdict, and nobody waits for one.
  */
-export class Reporter {
+export class VerdictEvents {
   private readonly logger = new Logger('FreqLimit');
   private readonly failures = new LimitedLogger();
-  private readonly limited = new LimitedLog(MINUTE_MS, () => performance.now());
+  private readonly limited = new LimitedLog(
+    {
+      warn: (_, message) => {
+        this.logger.warn(message);
+      },
+      error: (_, message) => {
+        this.logger.error(message);
+      },
+    },
+    MINUTE_MS,
+  );
 
   constructor(private readonly hooks: Hooks) {}
 
@@ -48,26 +58,25 @@ export class Reporter {
     for (const { shadow, allowed, name } of results) {
       if (shadow !== true || allowed) continue;
       const place = `${context.getClass().name}.${context.getHandler().name}, rule "${name}"`;
-      this.atMostOnceAMinute(place, (visits) => {
-        this.logger.warn(`${place}: a shadow rule, which would have denied ${visits}`);
-      });
+      this.limited.warn(
+        'FREQ_LIMIT_SHADOW_DENIED',
+        place,
+        (leftOut) => `${place}: a shadow rule, which would have denied ${count(leftOut + 1)}`,
+      );
     }
   }
 
   /** What keeps a shadow rule from being asked: a line as often as that. */
   readonly shadowFailed = (error: unknown): void => {
-    const message = showError(error);
+    const message = formatError(error);
     // the rule; what comes behind it may be of one visit alone
     const [place = ''] = message.split('": ', 1);
-    this.atMostOnceAMinute(`failed: ${place}`, (visits) => {
-      this.logger.error(`A shadow rule was left out of ${visits}: ${message}`);
-    });
+    this.limited.error(
+      'FREQ_LIMIT_SHADOW_FAILED',
+      `failed: ${place}`,
+      (leftOut) => `A shadow rule was left out of ${count(leftOut + 1)}: ${message}`,
+    );
   };
-
-  private atMostOnceAMinute(what: string, tell: (visits: string) => void): void {
-    const leftOut = this.limited.admit(what);
-    if (leftOut !== undefined) tell(count(leftOut + 1));
-  }
 
   private tell(
     hook: FreqLimitHook | undefined,
@@ -88,7 +97,7 @@ export class Reporter {
   }
 
   private readonly hookFailed = (error: unknown): void => {
-    this.failures.error('hook', `A hook failed; the request continues: ${showError(error)}`);
+    this.failures.error('hook', `A hook failed; the request continues: ${formatError(error)}`);
   };
 }
 

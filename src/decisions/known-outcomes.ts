@@ -1,5 +1,5 @@
 import { type ExecutionContext, Logger } from '@nestjs/common';
-import { seesOutcome } from '../plans/prepare-handlers.js';
+import { observesOutcome } from '../plans/prepare-handlers.js';
 
 /**
  * Knows whether the outcome of a call can be observed: for HTTP by the response, for others by an interceptor. A handler of
@@ -15,7 +15,7 @@ export class KnownOutcomes {
     const handler = context.getHandler();
     const known = this.byHandler.get(handler);
     if (known !== undefined) return known;
-    const isKnown = seesOutcome(handler);
+    const isKnown = observesOutcome(handler);
     this.byHandler.set(handler, isKnown);
     if (!isKnown) this.warn(context);
     return isKnown;

@@ -2,7 +2,7 @@ import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/com
 import { from, type Observable, type ObservableNotification, of } from 'rxjs';
 // before rxjs 7.2 its main entry has no operators
 import { concatMap, dematerialize, materialize } from 'rxjs/operators';
-import { claim, type End, withKept } from './decisions.js';
+import { claimSettlement, type End, runWithDecision } from './decisions.js';
 
 const BRAND = Symbol.for('nestjs-freq-limit:outcome-interceptor');
 const VERDICT_BRAND = Symbol.for('nestjs-freq-limit:verdict-interceptor');
@@ -22,7 +22,7 @@ function outcomeInterceptor(answersItself: boolean): OutcomeInterceptor {
   return {
     [BRAND]: true,
     intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-      const settle = claim(context);
+      const settle = claimSettlement(context);
       if (settle === undefined) return next.handle();
       const onlyErrors = answersItself && context.getType() === 'http';
       return next.handle().pipe(
@@ -55,7 +55,7 @@ function endOf(event: ObservableNotification<unknown>, context: ExecutionContext
  */
 export const VERDICT_INTERCEPTOR: NestInterceptor & { readonly [VERDICT_BRAND]: true } = {
   [VERDICT_BRAND]: true,
-  intercept: (context, next) => withKept(context, () => next.handle()),
+  intercept: (context, next) => runWithDecision(context, () => next.handle()),
 };
 
 /** Whether it stands there already, put by another application or another copy of this package. */

@@ -16,7 +16,7 @@ const waiting = new WeakMap<object, (() => void)[]>();
  * called, or on HTTP/2 when `isCut` says so. Any number for one response share a listener.
  * @param response Express's, or Fastify's reply
  */
-export function onFinish(response: unknown, callback: () => void): void {
+export function onResponseEnd(response: unknown, callback: () => void): void {
   const raw = rawOf(response);
   if (typeof raw.once !== 'function') return;
   const callbacks = waiting.get(raw);
@@ -33,7 +33,7 @@ export function onFinish(response: unknown, callback: () => void): void {
 }
 
 /** Whether the client went away before it had its answer. */
-export function isCut(response: unknown): boolean {
+export function isAborted(response: unknown): boolean {
   const { destroyed, writableFinished, req, stream } = rawOf(response);
   // the answer to a pipelined request waits for its turn without the socket, and does not hear of its end
   const isGone = destroyed === true || req?.socket?.destroyed === true;

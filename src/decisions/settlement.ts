@@ -1,9 +1,9 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { CheckResult } from '../core/check.js';
-import { showError } from '../core/errors.js';
+import { formatError } from '../core/errors.js';
 import type { End } from './decisions.js';
 import { LimitedLogger } from '../freq-limit.limited-logger.js';
-import { isCut } from './response-end.js';
+import { isAborted } from './response-end.js';
 import type { PlannedCheck } from '../rules/to-checks.js';
 import type { Outcome } from '../rules/rule.js';
 import type { Store } from '../core/store.js';
@@ -15,11 +15,11 @@ export interface Charged {
   readonly results: readonly CheckResult[];
   readonly context: ExecutionContext;
   /** Where there is one. */
-  readonly response: Response | undefined;
+  readonly response: StatusResponse | undefined;
 }
 
 /** An HTTP response, as far as it tells how it ended. */
-export interface Response {
+export interface StatusResponse {
   readonly statusCode?: unknown;
 }
 
@@ -36,7 +36,7 @@ export class Settlement {
   async settle(charged: Charged, end: End): Promise<readonly CheckResult[] | undefined> {
     const { checks, results, response } = charged;
     // nobody knows what a client that hung up has had of its answer: else hanging up would be a way not to be counted
-    if (isCut(response)) return undefined;
+    if (isAborted(response)) return undefined;
     try {
       const outcome = outcomeOf(charged, end);
       const counts = await Promise.all(checks.map(({ rule }) => this.counts(rule, outcome)));
@@ -45,20 +45,23 @@ export class Settlement {
       const after = await this.store.refund(pick(checks, given), pick(results, given));
       return results.map((result, i) => after[given.indexOf(i)] ?? result);
     } catch (error) {
-      this.logger.error('refund', `Refund failed; the request stays counted: ${showError(error)}`);
+      this.logger.error('refund', `Refund failed; the request stays counted: ${formatError(error)}`);
       return undefined;
     }
   }
 
-  private async counts({ counts, place, name }: PlannedCheck['rule'], outcome: Outcome): Promise<boolean> {
-    if (counts === undefined) return true;
+  private async counts(
+    { shouldCount, place, name }: PlannedCheck['rule'],
+    outcome: Outcome,
+  ): Promise<boolean> {
+    if (shouldCount === undefined) return true;
     try {
-      return (await counts(outcome)) !== false;
+      return (await shouldCount(outcome)) !== false;
     } catch (error) {
       const rule = `${place}, rule "${name}"`;
       this.logger.error(
         rule,
-        `${rule}: the countWhen function failed; the request counts: ${showError(error)}`,
+        `${rule}: the countWhen function failed; the request counts: ${formatError(error)}`,
       );
       return true;
     }
@@ -76,7 +79,11 @@ function outcomeOf({ context, response }: Charged, { succeeded, error }: End): O
 }
 
 /** The status of what was thrown; where that is not known, of the answer it has become. */
-function failedStatus(error: unknown, response: Response | undefined, isHttp: boolean): number | undefined {
+function failedStatus(
+  error: unknown,
+  response: StatusResponse | undefined,
+  isHttp: boolean,
+): number | undefined {
   const { getStatus } = Object(error) as { readonly getStatus?: unknown };
   if (typeof getStatus === 'function') {
     const status = (error as { getStatus(): unknown }).getStatus();
@@ -93,7 +100,7 @@ function ownStatusOf(error: unknown): number | undefined {
   return isOne && typeof statusCode === 'number' ? statusCode : undefined;
 }
 
-function statusOf(response: Response | undefined): number | undefined {
+function statusOf(response: StatusResponse | undefined): number | undefined {
   return typeof response?.statusCode === 'number' ? response.statusCode : undefined;
 }
 

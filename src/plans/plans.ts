@@ -1,11 +1,11 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import { FreqLimitError, show } from '../core/errors.js';
+import { FreqLimitError, formatForLog } from '../core/errors.js';
 import { allClasses, type AppClass, declaredClasses } from './discover-classes.js';
 import { type HandlerKind, HandlerKinds } from './handler-kinds.js';
 import type { ResolvedOptions } from '../freq-limit.options.js';
 import { FREQ_LIMIT_RESOLVED_OPTIONS } from '../core/tokens.js';
-import { unheldRules } from '../warnings/rules-without-effect.js';
+import { rulesWithoutEffect } from '../warnings/rules-without-effect.js';
 import { ClassIdentities, type ClassIdentity, isMadeAtRunTime } from './class-identity.js';
 import { looksLikeMilliseconds, windowName } from '../rules/window.js';
 import {
@@ -24,7 +24,7 @@ import {
   handlerLevels,
   traitsOf,
 } from '../rules/metadata.js';
-import { NamedRules } from '../rules/named-rules.js';
+import { NamedRuleSet } from '../rules/named-rules.js';
 import { type HandlerTraits, type Level, type Plan, planOf } from '../rules/plan.js';
 import { invalidRule, type Owner, type PlannedRule } from '../rules/planned-rule.js';
 import type { FreqLimitRule } from '../rules/rule.js';
@@ -67,7 +67,7 @@ export class FreqLimitPlans {
   private readonly identities = new ClassIdentities();
   private readonly rulesById = new Map<string, PlannedRule>();
   private readonly appLevel: Level;
-  private readonly namedRules: NamedRules;
+  private readonly namedRules: NamedRuleSet;
   private readonly kinds: HandlerKinds;
   private isInstantiated = false;
 
@@ -81,7 +81,7 @@ export class FreqLimitPlans {
       place: `rules[${i}] of FreqLimitModule`,
     }));
     this.appLevel = { rules, skip: undefined };
-    this.namedRules = new NamedRules(options.namedRules, options);
+    this.namedRules = new NamedRuleSet(options.namedRules, options);
     this.kinds = new HandlerKinds(options, discovery);
   }
 
@@ -174,10 +174,11 @@ export class FreqLimitPlans {
   named(classRef: ClassRef | undefined, handler: string | undefined): readonly PlannedRule[] {
     if (classRef === undefined) return this.plan([this.appLevel], NOBODY)?.rules ?? [];
     const plans = this.classes.get(classRef);
-    if (plans === undefined) throw new TypeError(`${show(classRef)} is no controller of this application`);
+    if (plans === undefined)
+      throw new TypeError(`${formatForLog(classRef)} is no controller of this application`);
     if (handler === undefined) return this.planClass(plans)?.rules ?? [];
     if (!methodNames(plans.classRef.prototype).includes(handler)) {
-      throw new TypeError(`${classRef.name} has no handler called ${show(handler)}`);
+      throw new TypeError(`${classRef.name} has no handler called ${formatForLog(handler)}`);
     }
     return this.planMethod(plans, handler)?.rules ?? [];
   }
@@ -251,7 +252,7 @@ export class FreqLimitPlans {
       return plan;
     throw new FreqLimitError(
       'FREQ_LIMIT_RULE_FAILED',
-      `${classRef.name}: ${show(handler)} stands for one of its handlers, and which limits are meant cannot be told; ` +
+      `${classRef.name}: ${formatForLog(handler)} stands for one of its handlers, and which limits are meant cannot be told; ` +
         'wrap methods by a decorator, or give the function the name of its method',
     );
   }
@@ -332,7 +333,7 @@ export class FreqLimitPlans {
       classRef: plans.classRef,
       kindOf: (name: string) => this.kindOf(plans, name),
     }));
-    const lines = unheldRules(classes, this.isHandlerClass, this.fieldEnhancers().includes('guards'));
+    const lines = rulesWithoutEffect(classes, this.isHandlerClass, this.fieldEnhancers().includes('guards'));
     for (const line of lines) this.logger.warn(line);
   }
 

@@ -33,7 +33,7 @@ export function prepareHandlers(handlers: readonly HandlerPlan[], options: Resol
     if (plan.showsVerdict && !Reflect.hasMetadata(PATH, method)) {
       putAround(method, VERDICT_INTERCEPTOR, isVerdictInterceptor);
     }
-    if (!plan.settles) continue;
+    if (!plan.hasCountWhen) continue;
     // around all others of the handler, so that it sees what they make of its answer
     const outcome = answersItself(handler) ? ERROR_INTERCEPTOR : OUTCOME_INTERCEPTOR;
     putAround(method, outcome, isOutcomeInterceptor);
@@ -42,7 +42,7 @@ export function prepareHandlers(handlers: readonly HandlerPlan[], options: Resol
 }
 
 /** Whether our interceptor observes the outcome of a handler. It must be added before Nest reads the handler. */
-export function seesOutcome(method: object): boolean {
+export function observesOutcome(method: object): boolean {
   return interceptorsOf(method).some(isOutcomeInterceptor);
 }
 

@@ -1,15 +1,15 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Check } from '../core/check.js';
-import { FreqLimitError, show, showError } from '../core/errors.js';
+import { FreqLimitError, formatForLog, formatError } from '../core/errors.js';
 import { COUNT } from '../core/validate.js';
-import { all, attempt, isPromise, type MaybePromise, then } from '../core/maybe-promise.js';
+import { all, attempt, isPromise, type MaybePromise, andThen } from '../core/maybe-promise.js';
 import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/counter-key.js';
-import type { Visit } from '../core/request.js';
+import type { LimitedRequest } from '../core/request.js';
 import { toWindowMs } from './window.js';
 import { NormalizeError } from './key/normalize.js';
 import type { Plan } from './plan.js';
 import type { PlannedRule } from './planned-rule.js';
-import type { OfContext } from './rule.js';
+import type { FromContext } from './rule.js';
 import { TooLongError } from './key/spellings.js';
 
 /** A visit that lacks what a rule's key names, where the rule wants such visits refused. */
@@ -48,35 +48,35 @@ type Resolved = PlannedCheck | undefined | MissingKey;
  */
 export function resolve(
   plan: Plan,
-  visit: Visit,
+  request: LimitedRequest,
   context: ExecutionContext,
   onShadowFailed: (error: unknown) => void,
 ): MaybePromise<PlannedCheck[] | MissingKey> {
-  if (plan.isPlain) return gather(plan.rules.map((rule) => plainCheck(rule, visit, context)));
+  if (plan.isStatic) return collect(plan.rules.map((rule) => plainCheck(rule, request, context)));
   return all<Resolved[], PlannedCheck[] | MissingKey>(
     plan.rules.map((rule) => {
-      const resolved = attempt(() => resolveRule(rule, visit, context));
+      const resolved = attempt(() => resolveRule(rule, request, context));
       return rule.shadow ? leftOutIfFailed(resolved, onShadowFailed) : resolved;
     }),
-    gather,
+    collect,
   );
 }
 
 /** A rule without functions: there is nothing to wait for. */
-function plainCheck(rule: PlannedRule, visit: Visit, context: ExecutionContext): Resolved {
+function plainCheck(rule: PlannedRule, request: LimitedRequest, context: ExecutionContext): Resolved {
   let key: string | undefined;
   try {
-    key = rule.key.read(visit, context) as string | undefined;
+    key = rule.key.read(request, context) as string | undefined;
   } catch (error) {
     return leftOutIfShadow(tooLong(rule, error));
   }
-  const text = key ?? textWithoutKey(rule, visit);
+  const text = key ?? textWithoutKey(rule, request);
   return typeof text === 'string'
     ? toCheck(rule, text, rule.window as number, rule.limit as number, rule.cost as number)
     : text;
 }
 
-function gather(resolved: readonly Resolved[]): PlannedCheck[] | MissingKey {
+function collect(resolved: readonly Resolved[]): PlannedCheck[] | MissingKey {
   const checks: PlannedCheck[] = [];
   for (const one of resolved) {
     if (one === undefined) continue;
@@ -108,40 +108,52 @@ function leftOutIfShadow(missing: MissingKey): MissingKey | undefined {
   return missing.missingKey.shadow ? undefined : missing;
 }
 
-function resolveRule(rule: PlannedRule, visit: Visit, context: ExecutionContext): MaybePromise<Resolved> {
-  if (rule.skipIf === undefined) return checkOf(rule, visit, context);
-  return then(evaluate(rule, 'skipIf', rule.skipIf, context), (skip) =>
-    skip === true ? undefined : checkOf(rule, visit, context),
+function resolveRule(
+  rule: PlannedRule,
+  request: LimitedRequest,
+  context: ExecutionContext,
+): MaybePromise<Resolved> {
+  if (rule.skipIf === undefined) return checkOf(rule, request, context);
+  return andThen(evaluate(rule, 'skipIf', rule.skipIf, context), (skip) =>
+    skip === true ? undefined : checkOf(rule, request, context),
   );
 }
 
-function checkOf(rule: PlannedRule, visit: Visit, context: ExecutionContext): MaybePromise<Resolved> {
+function checkOf(
+  rule: PlannedRule,
+  request: LimitedRequest,
+  context: ExecutionContext,
+): MaybePromise<Resolved> {
   return all<Values, Resolved>(
     [
-      keyOf(rule, visit, context),
+      keyOf(rule, request, context),
       valueOf(rule, 'window', rule.window, context),
       valueOf(rule, 'limit', rule.limit, context),
       valueOf(rule, 'cost', rule.cost, context),
     ],
-    (values) => build(rule, visit, values),
+    (values) => toCheckOrMissing(rule, request, values),
   );
 }
 
 function keyOf(
   rule: PlannedRule,
-  visit: Visit,
+  request: LimitedRequest,
   context: ExecutionContext,
 ): MaybePromise<string | undefined | MissingKey> {
-  const key = evaluate(rule, 'key', () => rule.key.read(visit, context), context);
+  const key = evaluate(rule, 'key', () => rule.key.read(request, context), context);
   if (!isPromise(key)) return key;
   return key.then(undefined, (error: unknown) => tooLong(rule, error));
 }
 
 type Values = readonly [key: string | undefined | MissingKey, window: unknown, limit: unknown, cost: unknown];
 
-function build(rule: PlannedRule, visit: Visit, [key, window, limit, cost]: Values): Resolved {
+function toCheckOrMissing(
+  rule: PlannedRule,
+  request: LimitedRequest,
+  [key, window, limit, cost]: Values,
+): Resolved {
   if (typeof key === 'object') return leftOutIfShadow(key);
-  const text = key ?? textWithoutKey(rule, visit);
+  const text = key ?? textWithoutKey(rule, request);
   if (typeof text !== 'string') return text;
   const windowMs = typeof rule.window === 'number' ? rule.window : windowOf(rule, window);
   return toCheck(rule, text, windowMs, countOf(rule, 'limit', limit), countOf(rule, 'cost', cost));
@@ -155,24 +167,24 @@ function toCheck(
   cost: number,
 ): PlannedCheck {
   const { name, countDenied, shadow } = rule;
-  const group = rule.headOf(windowMs);
+  const group = rule.keyPrefixFor(windowMs);
   // a shadow rule is asked without a limit, and stands in nobody's way when the store cannot answer
   const limit = shadow ? Infinity : ownLimit;
   const onStoreError = shadow && rule.onStoreError === 'deny' ? 'allow' : rule.onStoreError;
-  const key = group + rule.seal(text);
+  const key = group + rule.hashKey(text);
   return { key, group, name, windowMs, limit, cost, countDenied, onStoreError, rule, ownLimit };
 }
 
-function textWithoutKey(rule: PlannedRule, visit: Visit): string | MissingKey | undefined {
+function textWithoutKey(rule: PlannedRule, request: LimitedRequest): string | MissingKey | undefined {
   switch (rule.onMissingKey) {
     case 'skip':
       return undefined;
     case 'deny':
       return rule.shadow ? undefined : { missingKey: rule };
     case 'ip': {
-      const { address, hasClient } = visit;
+      const { address, isClientFacing } = request;
       // the module's rules are meant for clients: all messages of a broker together are none
-      if (address === undefined && !hasClient && rule.level === 'app') return undefined;
+      if (address === undefined && !isClientFacing && rule.level === 'app') return undefined;
       return textByAddress(address);
     }
   }
@@ -187,7 +199,7 @@ export function textByAddress(address: string | undefined): string {
 function valueOf(
   rule: PlannedRule,
   property: string,
-  value: number | OfContext<unknown>,
+  value: number | FromContext<unknown>,
   context: ExecutionContext,
 ): unknown {
   return typeof value === 'number' ? value : evaluate(rule, property, value, context);
@@ -200,7 +212,7 @@ function valueOf(
 export function evaluate<T>(
   owner: FunctionOwner,
   property: string,
-  ask: OfContext<T>,
+  ask: FromContext<T>,
   context: ExecutionContext,
 ): MaybePromise<T> {
   const answer = attempt(() => ask(context));
@@ -208,7 +220,7 @@ export function evaluate<T>(
   return Promise.resolve(answer).then(undefined, (error: unknown) => {
     if (error instanceof TooLongError) throw error;
     if (error instanceof NormalizeError) throw normalizeFailed(owner, error);
-    throw failed(owner, `the ${property} function failed: ${showError(error)}`, error);
+    throw failed(owner, `the ${property} function failed: ${formatError(error)}`, error);
   });
 }
 
@@ -226,8 +238,11 @@ function windowOf(rule: PlannedRule, window: unknown): number {
 }
 
 function countOf(rule: PlannedRule, property: 'limit' | 'cost', value: unknown): number {
-  if (COUNT.fits(value)) return value;
-  throw failed(rule, `the ${property} function answered ${show(value)}, which is not ${COUNT.words}`);
+  if (COUNT.test(value)) return value;
+  throw failed(
+    rule,
+    `the ${property} function answered ${formatForLog(value)}, which is not ${COUNT.expected}`,
+  );
 }
 
 /** Whose function it is. */

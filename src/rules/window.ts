@@ -1,4 +1,4 @@
-import { show } from '../core/errors.js';
+import { formatForLog } from '../core/errors.js';
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const FORM = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
@@ -15,7 +15,7 @@ export function toWindowMs(window: unknown): number {
   // 1.1 s is 1100.0000000000002 ms in floating point, and was meant to be 1100
   const whole = Math.round(ms);
   if (Number.isSafeInteger(whole) && whole >= 1 && Math.abs(ms - whole) < 1e-6 + ms * 1e-15) return whole;
-  throw new RangeError(`${show(window)} is no window: ${WINDOW_FORM}`);
+  throw new RangeError(`${formatForLog(window)} is no window: ${WINDOW_FORM}`);
 }
 
 function parse(window: unknown): number {

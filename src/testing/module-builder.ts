@@ -24,7 +24,7 @@ export interface ModuleBuilder {
  * const clock = new TestClock();
  * const module = await countInMemory(Test.createTestingModule({ imports: [AppModule] }), clock).compile();
  */
-export function countInMemory<Builder extends ModuleBuilder>(builder: Builder, clock?: TestClock): Builder {
+export function useMemoryStore<Builder extends ModuleBuilder>(builder: Builder, clock?: TestClock): Builder {
   builder.overrideProvider(FREQ_LIMIT_STORE).useFactory({
     factory: ({ maxCounters }: ResolvedOptions) =>
       new MemoryStore(maxCounters, new Logger('FreqLimit'), clock?.now),
@@ -38,7 +38,7 @@ export function countInMemory<Builder extends ModuleBuilder>(builder: Builder, c
  * What the application asks `FreqLimitService` is counted in memory.
  * @returns the builder
  */
-export function switchLimitsOff<Builder extends ModuleBuilder>(builder: Builder): Builder {
+export function disableLimits<Builder extends ModuleBuilder>(builder: Builder): Builder {
   builder.overrideProvider(FREQ_LIMIT_PLANS).useClass(UnlimitedPlans);
-  return countInMemory(builder);
+  return useMemoryStore(builder);
 }

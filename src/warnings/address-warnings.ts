@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
-import type { AddressAdvice } from '../contexts/client-request.js';
+import type { AddressWarnings } from '../contexts/client-request.js';
 
 const FIRST_LOOKS = 1_000;
 const LATER_LOOKS = 64;
 
 /** Tells the log, once each, what an operator should know of his callers' addresses. */
-export class LoggedAddressAdvice implements AddressAdvice {
+export class LoggedAddressWarnings implements AddressWarnings {
   private readonly logger = new Logger('FreqLimit');
   private readonly told = new Set<string>();
 

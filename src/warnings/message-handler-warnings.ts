@@ -9,7 +9,10 @@ import type { HandlerPlan } from '../plans/plans.js';
  * `@UseGuards(FreqLimitGuard)` settles it.
  * @param hasHttp whether the application answers HTTP: then its microservices are connected to it
  */
-export async function adviseOfMessages(handlers: readonly HandlerPlan[], hasHttp: boolean): Promise<void> {
+export async function warnOfMessageHandlers(
+  handlers: readonly HandlerPlan[],
+  hasHttp: boolean,
+): Promise<void> {
   const logger = new Logger('FreqLimit');
   const unguarded = handlers.filter((handler) => isLimitedItself(handler) && !isGuarded(handler));
   const patterns = hasHttp ? unguarded.filter(({ kind }) => kind === 'pattern') : [];

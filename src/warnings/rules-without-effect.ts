@@ -19,7 +19,7 @@ export interface ClassWithHandlers {
  * Finds rules that are declared and in the plan of no handler that guards are called for.
  * @returns a line for the log for each method, and for each class
  */
-export function unheldRules(
+export function rulesWithoutEffect(
   classes: readonly ClassWithHandlers[],
   isHandlerClass: IsHandlerClass,
   fieldsAreGuarded: boolean,

@@ -8,7 +8,7 @@ import { type ClassRef, classLevels, decoratedHandlers } from '../rules/metadata
 import type { PlannedRule } from '../rules/planned-rule.js';
 
 /** A handler that has limits, and what stands before it. */
-interface Limited {
+interface LimitedHandler {
   /** `SmsController.send`. */
   readonly name: string;
   readonly rules: readonly PlannedRule[];
@@ -26,11 +26,11 @@ const OF_CALLER = /^(body|query|params|headers)\./;
 const OF_USER = /^user\./;
 
 const WITHOUT_KEY = { ip: 'counted by its address', skip: 'not counted by it', deny: 'refused' } as const;
-const MOST_NAMES = 8;
+const MAX_NAMES = 8;
 
 /** Looks over the application once it is wired, and says in the log what is allowed and most likely not meant. */
 @Injectable()
-export class FreqLimitAdvice implements OnApplicationBootstrap {
+export class StartUpWarnings implements OnApplicationBootstrap {
   private readonly logger = new Logger('FreqLimit');
 
   constructor(
@@ -52,7 +52,7 @@ export class FreqLimitAdvice implements OnApplicationBootstrap {
     for (const line of [...lines, this.trustingAll()]) if (line !== undefined) this.logger.warn(line);
   }
 
-  private limited(): Limited[] {
+  private limited(): LimitedHandler[] {
     const handlers = this.plans.guardedHandlers();
     const decorated = new Set([...new Set(handlers.map(({ classRef }) => classRef))].filter(isDecorated));
     return handlers.flatMap(({ classRef, name, method, kind }) => {
@@ -70,10 +70,10 @@ export class FreqLimitAdvice implements OnApplicationBootstrap {
     });
   }
 
-  private withoutOutcome(limited: readonly Limited[]): string | undefined {
+  private withoutOutcome(limited: readonly LimitedHandler[]): string | undefined {
     const fields = limited.filter(
       ({ isField, rules }) =>
-        isField && rules.some(({ level, counts }) => level === 'handler' && counts !== undefined),
+        isField && rules.some(({ level, shouldCount }) => level === 'handler' && shouldCount !== undefined),
     );
     if (fields.length === 0 || this.plans.fieldEnhancers().includes('interceptors')) return undefined;
     return (
@@ -95,7 +95,7 @@ export class FreqLimitAdvice implements OnApplicationBootstrap {
   }
 }
 
-function notHeld(limited: readonly Limited[]): string | undefined {
+function notHeld(limited: readonly LimitedHandler[]): string | undefined {
   const open = limited.filter(({ guards }) => !guards.some(holdsLimits));
   if (open.length === 0) return undefined;
   return (
@@ -104,7 +104,7 @@ function notHeld(limited: readonly Limited[]): string | undefined {
   );
 }
 
-function withoutUser(limited: readonly Limited[]): string[] {
+function withoutUser(limited: readonly LimitedHandler[]): string[] {
   // of what has no guard of ours another line tells
   const early = limited.filter(({ guards, isRoute }) => isRoute && guards.findIndex(isOurs) === 0);
   return byRule(early, OF_USER).map(
@@ -116,7 +116,7 @@ function withoutUser(limited: readonly Limited[]): string[] {
   );
 }
 
-function byForwarded(limited: readonly Limited[]): string[] {
+function byForwarded(limited: readonly LimitedHandler[]): string[] {
   return byRule(limited, FORWARDED).map(
     ([label, path]) =>
       `${label}: its key reads {${path}}, which the caller may write himself. {ip} is the address as far as the ` +
@@ -124,7 +124,7 @@ function byForwarded(limited: readonly Limited[]): string[] {
   );
 }
 
-function byCallerOnly(limited: readonly Limited[]): string | undefined {
+function byCallerOnly(limited: readonly LimitedHandler[]): string | undefined {
   const open = limited.filter(({ rules, isRoute }) => isRoute && rules.every(isByCallerOnly));
   if (open.length === 0) return undefined;
   return (
@@ -139,10 +139,10 @@ function isByCallerOnly({ key }: PlannedRule): boolean {
 
 /** The declared rules whose key reads such a path, each once, with the handlers it applies to. */
 function byRule(
-  limited: readonly Limited[],
+  limited: readonly LimitedHandler[],
   pattern: RegExp,
-): (readonly [label: string, path: string, rule: PlannedRule, handlers: Limited[]])[] {
-  const found = new Map<string, readonly [string, string, PlannedRule, Limited[]]>();
+): (readonly [label: string, path: string, rule: PlannedRule, handlers: LimitedHandler[]])[] {
+  const found = new Map<string, readonly [string, string, PlannedRule, LimitedHandler[]]>();
   for (const handler of limited) {
     for (const rule of handler.rules) {
       const path = rule.key.paths.find((one) => pattern.test(one));
@@ -159,8 +159,8 @@ function byRule(
 /** Names of handlers, as many as a line of a log should hold. */
 export function namesOf(handlers: readonly { readonly name: string }[]): string {
   const names = handlers.map(({ name }) => name);
-  const more = names.length - MOST_NAMES;
-  return names.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  const more = names.length - MAX_NAMES;
+  return names.slice(0, MAX_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 /** Whether a class or one of its handlers carries a decorator of ours. */

@@ -1,14 +1,14 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { show } from '../../core/errors.js';
-import { all, attempt, type MaybePromise, then } from '../../core/maybe-promise.js';
+import { formatForLog } from '../../core/errors.js';
+import { all, attempt, type MaybePromise, andThen } from '../../core/maybe-promise.js';
 import { boundText, encodePart, encodeParts, PART_END } from '../../core/counter-key.js';
-import type { Visit } from '../../core/request.js';
+import type { LimitedRequest } from '../../core/request.js';
 import { idOf } from './id-text.js';
 import { type Normalization, type Normalizer, NOTHING } from './normalize.js';
-import type { KeyPart, Normalize, OfContext } from '../rule.js';
+import type { KeyPart, Normalize, FromContext } from '../rule.js';
 
 /** Reads from a visit the text to count by; `undefined` where the visit lacks what the key names. */
-type KeyReader = (visit: Visit, context: ExecutionContext) => MaybePromise<string | undefined>;
+type KeyReader = (request: LimitedRequest, context: ExecutionContext) => MaybePromise<string | undefined>;
 
 /** A key as it was declared, ready to be read. */
 export interface CompiledKey {
@@ -16,7 +16,7 @@ export interface CompiledKey {
   /** The declaration as a text, functions as `ƒ`: tells an unnamed rule from its neighbours. */
   readonly spec: string;
   /** What was declared: templates and functions. Two keys that differ in it count by different things. */
-  readonly sources: readonly (string | OfContext<unknown>)[];
+  readonly sources: readonly (string | FromContext<unknown>)[];
   /** How the value of each placeholder and of each function is spelt; `undefined` where it is left as it is. */
   readonly normalizers: readonly (Normalize | undefined)[];
   /** Whether it asks a function, and so may wait or fail. */
@@ -27,7 +27,10 @@ export interface CompiledKey {
    * The same text made from values given by hand instead of a visit's; throws where their number is wrong.
    * `canonical` spells an address as a visit's is spelt.
    */
-  readonly fill: (values: readonly unknown[], canonical: (address: string) => string) => string | undefined;
+  readonly textFromValues: (
+    values: readonly unknown[],
+    canonical: (address: string) => string,
+  ) => string | undefined;
 }
 
 const ROOTS = ['ip', 'user', 'body', 'params', 'query', 'headers'] as const;
@@ -42,16 +45,16 @@ const KEY_FORM =
  */
 export function compileKey(spec: unknown, normalization: Normalization = NOTHING): CompiledKey {
   if (typeof spec === 'string') return compileTemplate(spec, normalization);
-  if (typeof spec === 'function') return compileFunction(spec as OfContext<unknown>, normalization);
+  if (typeof spec === 'function') return compileFunction(spec as FromContext<unknown>, normalization);
   if (Array.isArray(spec) && spec.length > 0) return compileList(spec as readonly KeyPart[], normalization);
-  throw new TypeError(`${show(spec)} is no key: ${KEY_FORM}`);
+  throw new TypeError(`${formatForLog(spec)} is no key: ${KEY_FORM}`);
 }
 
 // ---- templates
 
 interface Placeholder {
   readonly path: string;
-  readonly read: (visit: Visit) => unknown;
+  readonly read: (request: LimitedRequest) => unknown;
   readonly normalizer: Normalizer | undefined;
 }
 
@@ -63,15 +66,17 @@ function compileTemplate(template: string, normalization: Normalization): Compil
   const placeholders = pieces.filter((piece): piece is Placeholder => typeof piece !== 'string');
   const render = renderer(pieces);
   const [only] = placeholders;
-  const fill: CompiledKey['fill'] = (values, canonical) => {
+  const textFromValues: CompiledKey['textFromValues'] = (values, canonical) => {
     if (values.length !== placeholders.length) {
       const wanted = placeholders.map(({ path }) => `{${path}}`).join(', ') || 'nothing';
-      throw new TypeError(`the key ${show(template)} is filled with ${wanted}, got ${values.length} values`);
+      throw new TypeError(
+        `the key ${formatForLog(template)} is filled with ${wanted}, got ${values.length} values`,
+      );
     }
     const spelt = (value: unknown, i: number): unknown =>
       placeholders[i]?.path === 'ip' && typeof value === 'string'
         ? canonical(value)
-        : spell(isOfUser(placeholders[i]) ? idOf(value) : value, placeholders[i]?.normalizer);
+        : normalizeValue(isOfUser(placeholders[i]) ? idOf(value) : value, placeholders[i]?.normalizer);
     return render(values.map(spelt));
   };
   const base = {
@@ -80,7 +85,7 @@ function compileTemplate(template: string, normalization: Normalization): Compil
     isDynamic: false,
     paths: placeholders.map(({ path }) => path),
     normalizers: placeholders.map(({ normalizer }) => normalizer?.spec),
-    fill,
+    textFromValues,
   };
   if (only === undefined) {
     const constant = render([]);
@@ -88,9 +93,9 @@ function compileTemplate(template: string, normalization: Normalization): Compil
   }
   if (placeholders.length === 1) {
     const head = typeof pieces[0] === 'string' ? encodePart(pieces[0]) : '';
-    if (pieces.at(-1) === only) return { ...base, read: (visit) => renderLast(head, only.read(visit)) };
+    if (pieces.at(-1) === only) return { ...base, read: (request) => renderLast(head, only.read(request)) };
   }
-  return { ...base, read: (visit) => render(placeholders.map((placeholder) => placeholder.read(visit))) };
+  return { ...base, read: (request) => render(placeholders.map((placeholder) => placeholder.read(request))) };
 }
 
 /** A placeholder that reads its value as it is spelt. */
@@ -98,13 +103,13 @@ function normalized({ path, read }: Placeholder, { ofPath }: Normalization): Pla
   const normalizer = ofPath(path);
   return normalizer === undefined
     ? { path, read, normalizer }
-    : { path, read: (visit) => spell(read(visit), normalizer, visit), normalizer };
+    : { path, read: (request) => normalizeValue(read(request), normalizer, request), normalizer };
 }
 
 /** A value that can be counted by, as it is spelt; any other as it is. */
-function spell(value: unknown, normalizer: Normalizer | undefined, visit?: Visit): unknown {
+function normalizeValue(value: unknown, normalizer: Normalizer | undefined, visit?: LimitedRequest): unknown {
   const text = normalizer === undefined ? undefined : textOf(value);
-  return normalizer === undefined || text === undefined ? value : normalizer.spell(text, visit);
+  return normalizer === undefined || text === undefined ? value : normalizer.normalize(text, visit);
 }
 
 /** The common shape, a constant and then one value, without a list in between. */
@@ -140,7 +145,7 @@ function split(template: string): (string | Placeholder)[] {
   return pieces.map((piece) => {
     if (/^\{.*\}$/s.test(piece)) return compilePlaceholder(piece.slice(1, -1));
     if (/[{}]/.test(piece)) {
-      throw new TypeError(`${show(template)} has a brace without its other half: ${KEY_FORM}`);
+      throw new TypeError(`${formatForLog(template)} has a brace without its other half: ${KEY_FORM}`);
     }
     return piece;
   });
@@ -152,12 +157,14 @@ const BARE_PATH = /(?:^|[^\w.])((?:user|body|params|query|headers)\.[\w.-]+)/;
 function refuseBareRoot(template: string): void {
   const [, path] = BARE_PATH.exec(template.replace(/\{[^{}]*\}/g, '|')) ?? [];
   if (path !== undefined && path !== template) {
-    throw new TypeError(`${show(template)} has ${path} as a constant text; for the value write {${path}}`);
+    throw new TypeError(
+      `${formatForLog(template)} has ${path} as a constant text; for the value write {${path}}`,
+    );
   }
   const [root] = template.split('.');
   if (ROOTS.includes(root as Root) && !/[{}]/.test(template)) {
     throw new TypeError(
-      `${show(template)} is a constant text, one counter for all callers; for the value write ${show(`{${template}}`)}`,
+      `${formatForLog(template)} is a constant text, one counter for all callers; for the value write ${formatForLog(`{${template}}`)}`,
     );
   }
 }
@@ -166,12 +173,12 @@ function compilePlaceholder(path: string): Placeholder {
   const [root, ...rest] = path.split('.');
   if (!ROOTS.includes(root as Root)) {
     throw new TypeError(
-      `{${show(path).slice(1, -1)}} is no placeholder; they begin with ${ROOTS.join(', ')}`,
+      `{${formatForLog(path).slice(1, -1)}} is no placeholder; they begin with ${ROOTS.join(', ')}`,
     );
   }
   if (root === 'ip') {
     if (rest.length > 0) throw new TypeError(`{${path}}: the address has no fields; write {ip}`);
-    return { path, read: (visit) => visit.address, normalizer: undefined };
+    return { path, read: (request) => request.address, normalizer: undefined };
   }
   if (rest.length === 0 || rest.includes('')) {
     throw new TypeError(`{${path}} names no value; write a field of it, such as {${String(root)}.id}`);
@@ -179,12 +186,12 @@ function compilePlaceholder(path: string): Placeholder {
   // a header's name may hold dots, and Node gives header names in lower case
   const steps = root === 'headers' ? [rest.join('.').toLowerCase()] : rest;
   if (steps.includes('__proto__')) throw new TypeError(`{${path}}: __proto__ is no field of a request`);
-  const read = (visit: Visit): unknown => walk(visit.request?.[root as Root], steps);
-  return { path, read: root === 'user' ? (visit) => idOf(read(visit)) : read, normalizer: undefined };
+  const read = (request: LimitedRequest): unknown => readPath(request.request?.[root as Root], steps);
+  return { path, read: root === 'user' ? (request) => idOf(read(request)) : read, normalizer: undefined };
 }
 
 /** Follows a path into what the visitor sent: no step throws, whatever is there. */
-function walk(start: unknown, steps: readonly string[]): unknown {
+function readPath(start: unknown, steps: readonly string[]): unknown {
   let value = start;
   for (const step of steps) {
     if (typeof value !== 'object' || value === null) return undefined;
@@ -214,18 +221,18 @@ function textOf(value: unknown): string | undefined {
 
 // ---- functions and lists
 
-function compileFunction(key: OfContext<unknown>, { ofFunction }: Normalization): CompiledKey {
-  const textOfSpelt = (values: readonly unknown[], visit?: Visit): string | undefined =>
-    textOfAll(values.map((value) => spell(idOf(value), ofFunction, visit)));
+function compileFunction(key: FromContext<unknown>, { ofFunction }: Normalization): CompiledKey {
+  const textOfSpelt = (values: readonly unknown[], visit?: LimitedRequest): string | undefined =>
+    textOfAll(values.map((value) => normalizeValue(idOf(value), ofFunction, visit)));
   return {
     spec: 'ƒ',
     sources: [key],
     isDynamic: true,
     paths: [],
-    read: (visit, context) =>
-      then(key(context), (value) => textOfSpelt(Array.isArray(value) ? value : [value], visit)),
+    read: (request, context) =>
+      andThen(key(context), (value) => textOfSpelt(Array.isArray(value) ? value : [value], request)),
     normalizers: [ofFunction?.spec],
-    fill: (values) => textOfSpelt(values),
+    textFromValues: (values) => textOfSpelt(values),
   };
 }
 
@@ -251,13 +258,13 @@ function compileList(parts: readonly KeyPart[], normalization: Normalization): C
     paths: keys.flatMap(({ paths }) => paths),
     normalizers: keys.flatMap(({ normalizers }) => normalizers),
     read: keys.some(mayWait)
-      ? (visit, context) =>
+      ? (request, context) =>
           all<(string | undefined)[], string | undefined>(
-            keys.map((key) => attempt(() => key.read(visit, context))),
+            keys.map((key) => attempt(() => key.read(request, context))),
             join,
           )
-      : (visit, context) => join(keys.map((key) => key.read(visit, context) as string | undefined)),
-    fill: (values, canonical) => join(fillAll(keys, values, canonical)),
+      : (request, context) => join(keys.map((key) => key.read(request, context) as string | undefined)),
+    textFromValues: (values, canonical) => join(textsFromValues(keys, values, canonical)),
   };
 }
 
@@ -267,7 +274,7 @@ function mayWait({ isDynamic, normalizers }: CompiledKey): boolean {
 }
 
 /** Hands out the values given by hand: to each template as many as it has placeholders, to a function one. */
-function fillAll(
+function textsFromValues(
   keys: readonly CompiledKey[],
   values: readonly unknown[],
   canonical: (address: string) => string,
@@ -276,7 +283,7 @@ function fillAll(
   const texts = keys.map((key) => {
     const count = key.isDynamic ? 1 : key.paths.length;
     const part = values.slice(next, (next += count));
-    return key.fill(
+    return key.textFromValues(
       part.flatMap((value: unknown) => value),
       canonical,
     );

@@ -1,6 +1,6 @@
-import { oneLine, show } from '../../core/errors.js';
+import { oneLine, formatForLog } from '../../core/errors.js';
 import { isPromise } from '../../core/maybe-promise.js';
-import type { NormalizedValues, Visit } from '../../core/request.js';
+import type { NormalizedValues, LimitedRequest } from '../../core/request.js';
 import { email, phone } from './spellings.js';
 import type { Normalize } from '../rule.js';
 
@@ -12,7 +12,7 @@ export interface Normalizer {
    * The normalized text; `''` if nothing is left.
    * @throws {TooLongError}
    */
-  readonly spell: (text: string, visit?: Visit) => string;
+  readonly normalize: (text: string, visit?: LimitedRequest) => string;
 }
 
 /** What a rule's `normalize` says of the values of its key. */
@@ -49,7 +49,8 @@ export function compileNormalize(spec: unknown): Normalization {
     };
   }
   const entries = Object.entries(spec).filter(([, one]) => one !== undefined);
-  if (Array.isArray(spec) || entries.length === 0) throw new TypeError(`${show(spec)} is not ${FORM}`);
+  if (Array.isArray(spec) || entries.length === 0)
+    throw new TypeError(`${formatForLog(spec)} is not ${FORM}`);
   const byPath = new Map(entries.map(([path, one]) => [path, compileOne(one)]));
   return { ofPath: (path) => byPath.get(path), ofFunction: undefined, paths: [...byPath.keys()] };
 }
@@ -68,29 +69,31 @@ export function refuseUnused(
     const names = known.map((path) => `'${path}'`).join(', ') || 'none';
     const hint = key.isDynamic ? '; for the values of a key function give one for all' : '';
     throw new TypeError(
-      `${show(stray)} is no placeholder of the key ${show(key.spec)} that may be spelt otherwise; these are ${names}${hint}`,
+      `${formatForLog(stray)} is no placeholder of the key ${formatForLog(key.spec)} that may be spelt otherwise; these are ${names}${hint}`,
     );
   }
   if (ofFunction !== undefined && known.length === 0 && !key.isDynamic) {
-    throw new TypeError(`the key ${show(key.spec)} has no value that could be spelt otherwise; leave it out`);
+    throw new TypeError(
+      `the key ${formatForLog(key.spec)} has no value that could be spelt otherwise; leave it out`,
+    );
   }
 }
 
 function compileOne(spec: unknown): Normalizer {
-  if (spec === 'email' || spec === 'phone') return { spec, spell: SPELLINGS[spec] };
+  if (spec === 'email' || spec === 'phone') return { spec, normalize: SPELLINGS[spec] };
   if (typeof spec === 'function') {
     const ask = spec as (value: string) => string;
     return {
       spec: ask,
-      spell: (text, visit) => (visit === undefined ? answerOf(ask, text) : onceOf(ask, text, visit)),
+      normalize: (text, visit) => (visit === undefined ? answerOf(ask, text) : onceOf(ask, text, visit)),
     };
   }
-  throw new TypeError(`${show(spec)} is not ${FORM}`);
+  throw new TypeError(`${formatForLog(spec)} is not ${FORM}`);
 }
 
 /** The result of the function, which is called once for a value that several rules use. */
-function onceOf(ask: (value: string) => unknown, text: string, visit: Visit): string {
-  const values: NormalizedValues = (visit.normalized ??= new Map<unknown, never>());
+function onceOf(ask: (value: string) => unknown, text: string, request: LimitedRequest): string {
+  const values: NormalizedValues = (request.normalized ??= new Map<unknown, never>());
   const known = values.get(ask);
   if (known?.text === text) return known.answer;
   const answer = answerOf(ask, text);

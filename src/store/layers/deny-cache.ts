@@ -2,10 +2,10 @@ import { type Check, type CheckResult, toResult } from '../../core/check.js';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
 import { RecentMap } from './recent-map.js';
 import type { Store } from '../../core/store.js';
-import { StoreAround } from './store-layer.js';
+import { StoreLayer } from './store-layer.js';
 
 /** What the store said of a counter when it last denied a request with it. */
-interface Memory {
+interface CachedCount {
   readonly used: number;
   /** When its window ends, by this process's monotonic clock; without meaning where nothing is used. */
   readonly endsAtMs: number;
@@ -13,7 +13,7 @@ interface Memory {
   readonly believedUntilMs: number;
 }
 
-const TRUST_MS = 1_000;
+const MAX_AGE_MS = 1_000;
 
 /**
  * A store around a store that answers from memory what the store would deny again.
@@ -28,12 +28,12 @@ const TRUST_MS = 1_000;
  *
  * Ends are counted from the moment the question was sent, by a clock that nobody can set: an entry can only end early.
  */
-export class DenyCache extends StoreAround implements Store {
-  private readonly known = new RecentMap<Memory>(TRUST_MS);
+export class DenyCache extends StoreLayer implements Store {
+  private readonly known = new RecentMap<CachedCount>(MAX_AGE_MS);
   /** When the newest entry expires: an application that denies no request needs no look-ups. */
   private believedUntilMs = -Infinity;
   /** Goes up when a counter may have fallen: answers that are on their way then tell of the time before. */
-  private unsure = 0;
+  private generation = 0;
 
   constructor(
     store: Store,
@@ -43,15 +43,15 @@ export class DenyCache extends StoreAround implements Store {
   }
 
   consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
-    const sentMs = this.clock();
-    if (sentMs < this.believedUntilMs && this.denies(checks, sentMs)) {
-      return checks.map((check) => this.answer(check, sentMs));
+    const sentAtMs = this.clock();
+    if (sentAtMs < this.believedUntilMs && this.denies(checks, sentAtMs)) {
+      return checks.map((check) => this.answer(check, sentAtMs));
     }
-    const { unsure } = this;
+    const { generation } = this;
     const answer = this.store.consume(checks, refundable);
     if (!isPromise(answer)) return answer;
     return answer.then((results) => {
-      if (unsure === this.unsure) this.remember(checks, results, sentMs);
+      if (generation === this.generation) this.remember(checks, results, sentAtMs);
       return results;
     });
   }
@@ -61,7 +61,7 @@ export class DenyCache extends StoreAround implements Store {
   }
 
   refund(checks: readonly Check[], results: readonly CheckResult[]): MaybePromise<CheckResult[]> {
-    this.unsure++;
+    this.generation++;
     this.forget(checks);
     return this.store.refund(checks, results);
   }
@@ -85,7 +85,7 @@ export class DenyCache extends StoreAround implements Store {
   }
 
   private forgetAll(): void {
-    this.unsure++;
+    this.generation++;
     this.known.clear();
   }
 
@@ -113,22 +113,22 @@ export class DenyCache extends StoreAround implements Store {
     );
   }
 
-  private recall(key: string, nowMs: number): Memory | undefined {
+  private recall(key: string, nowMs: number): CachedCount | undefined {
     const memory = this.known.get(key);
     return memory !== undefined && nowMs < memory.believedUntilMs ? memory : undefined;
   }
 
-  private remember(checks: readonly Check[], results: readonly CheckResult[], sentMs: number): void {
+  private remember(checks: readonly Check[], results: readonly CheckResult[], sentAtMs: number): void {
     if (results.every(({ allowed }) => allowed)) return;
     // only the store itself is sure; what stands in for it is not remembered beyond its time
     if (results.some(({ source }) => source !== 'store')) return;
-    const trustedUntilMs = sentMs + TRUST_MS;
+    const trustedUntilMs = sentAtMs + MAX_AGE_MS;
     this.believedUntilMs = Math.max(this.believedUntilMs, trustedUntilMs);
     checks.forEach(({ key }, i) => {
       const { used = 0, resetAfterMs = 0 } = results[i] ?? {};
-      const endsAtMs = sentMs + resetAfterMs;
+      const endsAtMs = sentAtMs + resetAfterMs;
       const believedUntilMs = used === 0 ? trustedUntilMs : Math.min(trustedUntilMs, endsAtMs);
-      this.known.set(key, { used, endsAtMs, believedUntilMs }, sentMs);
+      this.known.set(key, { used, endsAtMs, believedUntilMs }, sentAtMs);
     });
   }
 }

@@ -1,10 +1,10 @@
 import { type Check, type CheckResult, type Source, toResult } from '../../core/check.js';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
 import type { Store } from '../../core/store.js';
-import { StoreAround } from './store-layer.js';
+import { StoreLayer } from './store-layer.js';
 
 /** A store around a store that may fail: where it gives no answer, each check's `onStoreError` decides. */
-export class GuardedStore extends StoreAround implements Store {
+export class FallbackStore extends StoreLayer implements Store {
   constructor(
     store: Store,
     /** Counts in this process meanwhile. */
@@ -15,8 +15,8 @@ export class GuardedStore extends StoreAround implements Store {
     super(store);
   }
 
-  consume(checks: readonly Check[], refundable?: boolean, sinceMs?: number): MaybePromise<CheckResult[]> {
-    return this.orElse(this.store.consume(checks, refundable, sinceMs), checks, (kept) =>
+  consume(checks: readonly Check[], refundable?: boolean, queuedAtMs?: number): MaybePromise<CheckResult[]> {
+    return this.orElse(this.store.consume(checks, refundable, queuedAtMs), checks, (kept) =>
       this.fallback.consume(kept, refundable),
     );
   }
@@ -34,7 +34,7 @@ export class GuardedStore extends StoreAround implements Store {
       this.store.refund(...only('store', checks, results), isInTime),
       this.fallback.refund(
         ...only(
-          'fallback',
+          'memory',
           checks.map((check) => this.share(check)),
           results,
         ),
@@ -42,7 +42,7 @@ export class GuardedStore extends StoreAround implements Store {
     ]);
     const [fromStore, fromFallback] = [ofStore.values(), ofFallback.values()];
     return results.map((result) => {
-      if (result.source === 'open') return result;
+      if (result.source === 'allow') return result;
       return (result.source === 'store' ? fromStore : fromFallback).next().value ?? result;
     });
   }
@@ -75,7 +75,7 @@ export class GuardedStore extends StoreAround implements Store {
     const answers = (await askFallback(counted.map((check) => this.share(check)))).values();
     return checks.map((check) => {
       const answer = check.onStoreError === 'memory' ? answers.next().value : undefined;
-      return answer ?? toResult(check, true, 0, 0, 'open');
+      return answer ?? toResult(check, true, 0, 0, 'allow');
     });
   }
 

@@ -21,12 +21,12 @@ export class FullCounters {
     return counter !== undefined && nowMs < counter.endsAtMs && counter.used + cost > limit;
   }
 
-  /** @param sentMs when the call to the store began */
-  learn(checks: readonly Check[], results: readonly CheckResult[], sentMs: number): void {
+  /** @param sentAtMs when the call to the store began */
+  learn(checks: readonly Check[], results: readonly CheckResult[], sentAtMs: number): void {
     const passes = results.every(({ allowed }) => allowed);
     checks.forEach(({ key }, i) => {
       const { allowed = true, used = 0, resetAfterMs = 0 } = results[i] ?? {};
-      if (!allowed) this.known.set(key, { used, endsAtMs: sentMs + resetAfterMs }, sentMs);
+      if (!allowed) this.known.set(key, { used, endsAtMs: sentAtMs + resetAfterMs }, sentAtMs);
       // the counter is lower now: it was refunded, or reset elsewhere
       else if (passes && this.known.size > 0) this.known.delete(key);
     });

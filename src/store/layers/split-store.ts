@@ -2,22 +2,22 @@ import type { Check, CheckResult } from '../../core/check.js';
 import type { MaybePromise } from '../../core/maybe-promise.js';
 import { FullCounters } from './full-counters.js';
 import {
-  consumeInParts,
-  joined,
-  lookBeforeConsume,
-  type LookingStore,
-  type Part,
-  partsOf,
+  consumeInGroups,
+  inOriginalOrder,
+  peekBeforeConsume,
+  type PeekingStore,
+  type CheckGroup,
+  groupChecks,
 } from '../../core/split-request.js';
 import type { Store } from '../../core/store.js';
-import { StoreAround } from './store-layer.js';
+import { StoreLayer } from './store-layer.js';
 
 /**
  * Wraps a store that can decide only checks of one place in one step, such as a Cluster with its slots.
  *
  * All parts of a request are charged in parallel. If the request is likely to be denied, they are peeked first.
  */
-export class PartedStore extends StoreAround implements Store {
+export class SplitStore extends StoreLayer implements Store {
   private readonly full = new FullCounters();
 
   constructor(
@@ -34,21 +34,21 @@ export class PartedStore extends StoreAround implements Store {
   }
 
   consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
-    const parts = partsOf(checks, this.partOf);
+    const parts = groupChecks(checks, this.partOf);
     return parts.length === 1 ? this.store.consume(checks, refundable) : this.consumeParts(checks, parts);
   }
 
-  private async consumeParts(checks: readonly Check[], parts: readonly Part[]): Promise<CheckResult[]> {
-    const sentMs = this.clock();
-    const results = await (checks.some((check) => this.full.willDeny(check, sentMs))
-      ? lookBeforeConsume(parts, this.parts, this.waitClock())
-      : consumeInParts(parts, this.parts));
-    this.full.learn(checks, results, sentMs);
+  private async consumeParts(checks: readonly Check[], parts: readonly CheckGroup[]): Promise<CheckResult[]> {
+    const sentAtMs = this.clock();
+    const results = await (checks.some((check) => this.full.willDeny(check, sentAtMs))
+      ? peekBeforeConsume(parts, this.parts, this.waitClock())
+      : consumeInGroups(parts, this.parts));
+    this.full.learn(checks, results, sentAtMs);
     return results;
   }
 
-  private readonly parts: LookingStore = {
-    consume: (checks, refundable, sinceMs) => this.store.consume(checks, refundable, sinceMs),
+  private readonly parts: PeekingStore = {
+    consume: (checks, refundable, queuedAtMs) => this.store.consume(checks, refundable, queuedAtMs),
     peek: (checks) => this.store.peek(checks),
     refund: (checks, results) => {
       this.onRefund(checks);
@@ -57,22 +57,22 @@ export class PartedStore extends StoreAround implements Store {
   };
 
   async peek(checks: readonly Check[]): Promise<CheckResult[]> {
-    const parts = partsOf(checks, this.partOf);
-    return joined(parts, await Promise.all(parts.map(async (part) => this.store.peek(part.checks))));
+    const parts = groupChecks(checks, this.partOf);
+    return inOriginalOrder(parts, await Promise.all(parts.map(async (part) => this.store.peek(part.checks))));
   }
 
   async refund(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
-    const parts = partsOf(checks, this.partOf);
-    const answers = parts.map(async ({ checks: its, places }) =>
+    const parts = groupChecks(checks, this.partOf);
+    const answers = parts.map(async ({ checks: its, indexes }) =>
       this.store.refund(
         its,
-        results.filter((_, place) => places.includes(place)),
+        results.filter((_, place) => indexes.includes(place)),
       ),
     );
-    return joined(parts, await Promise.all(answers));
+    return inOriginalOrder(parts, await Promise.all(answers));
   }
 
   async reset(checks: readonly Check[]): Promise<void> {
-    await Promise.all(partsOf(checks, this.partOf).map(async (part) => this.store.reset(part.checks)));
+    await Promise.all(groupChecks(checks, this.partOf).map(async (part) => this.store.reset(part.checks)));
   }
 }

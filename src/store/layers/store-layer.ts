@@ -1,7 +1,7 @@
 import type { Store, StoreHealth } from '../../core/store.js';
 
 /** What every store around another store leaves to it. */
-export abstract class StoreAround {
+export abstract class StoreLayer {
   constructor(protected readonly store: Store) {}
 
   health(): StoreHealth {

@@ -12,7 +12,7 @@ export interface Counter {
   /** By the store's clock; the counter lives through this millisecond. */
   readonly endsAtMs: number;
   used: number;
-  readonly lane: Lane;
+  readonly group: CounterGroup;
   byEnd: Link | undefined;
   below: Link | undefined;
 }
@@ -47,7 +47,7 @@ class CounterList {
 }
 
 /** The counters of one rule in one window: they end in the order in which they were opened. */
-export class Lane {
+export class CounterGroup {
   size = 0;
   /** All of them, the soonest to end first. */
   readonly byEnd = new CounterList('byEnd');
@@ -67,12 +67,12 @@ export class Lane {
   }
 
   /** Notes that a counter denies its caller, or has come to where it will. */
-  markFull(counter: Counter): void {
+  markAtLimit(counter: Counter): void {
     this.below.remove(counter);
   }
 
   /** The one to part with: the soonest to end of those below their limit, else of all. */
-  get leastMissed(): Counter | undefined {
+  get evictionCandidate(): Counter | undefined {
     return this.below.first ?? this.byEnd.first;
   }
 }

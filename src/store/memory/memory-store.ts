@@ -127,7 +127,7 @@ export class MemoryStore implements Store {
     if (counter === undefined) return toResult(check, allowed, 0, 0, this.source);
     const used = passes ? step.used : counter.used;
     if (counter.used === 0) this.counters.delete(counter);
-    else if (!allowed || counter.used >= check.limit) counter.lane.markFull(counter);
+    else if (!allowed || counter.used >= check.limit) counter.group.markAtLimit(counter);
     return toResult(check, allowed, used, used === 0 ? 0 : counter.endsAtMs - nowMs, this.source);
   }
 

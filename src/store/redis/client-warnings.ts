@@ -10,7 +10,7 @@ interface ReadOptions {
 }
 
 /** Timers of ioredis run before its sockets are read: if the process is busy for that long, answered calls fail. */
-const LEAST_MS = 5_000;
+const MIN_MS = 5_000;
 /** Longer than a process should be busy, and still short for a hung server. */
 const PATIENT_MS = 10_000;
 
@@ -19,7 +19,7 @@ const PATIENT_MS = 10_000;
  * connection to a hung server, or fails when the process is busy. Its queue does not matter: the client is called only when
  * it is ready, and no request waits longer than `timeoutMs`.
  */
-export function complaintsOf({ isCluster, options }: RedisClient): string[] {
+export function clientWarnings({ isCluster, options }: RedisClient): string[] {
   const given = (options ?? {}) as ReadOptions;
   const own = isCluster ? (given.redisOptions ?? {}) : given;
   const complaints: string[] = [];
@@ -45,7 +45,7 @@ export function complaintsOf({ isCluster, options }: RedisClient): string[] {
   }
   for (const timer of ['socketTimeout', 'commandTimeout'] as const) {
     const ms = own[timer];
-    if (typeof ms === 'number' && ms < LEAST_MS)
+    if (typeof ms === 'number' && ms < MIN_MS)
       complain(
         `${timer}: ${PATIENT_MS}`,
         `treats the server as hung when this process is busy for ${ms} ms (${timer})`,

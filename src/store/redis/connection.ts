@@ -1,9 +1,9 @@
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
-import { FreqLimitError, showError } from '../../core/errors.js';
+import { FreqLimitError, formatError } from '../../core/errors.js';
 import { describe } from './error-hints.js';
 import { isInItsDatabase, isRefusedHandshake, refusalOf, watchDatabase } from './check-handshake.js';
-import { complaintsOf } from './client-warnings.js';
+import { clientWarnings } from './client-warnings.js';
 import { type ClusterClient, ClusterNodes, serverOf } from './cluster-nodes.js';
 import { Deadline } from './deadline.js';
 import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-option.js';
@@ -38,8 +38,8 @@ export interface ConnectionListener {
   onReady(): void;
 }
 
-const LONGEST_START_MS = 1_000;
-const LONGEST_QUIT_MS = 500;
+const MAX_START_MS = 1_000;
+const MAX_QUIT_MS = 500;
 
 /** A connection of our own for a URL or options; for a client handed in, that client, whose life is not our affair. */
 export async function connectionFor(
@@ -49,7 +49,7 @@ export async function connectionFor(
   listener: ConnectionListener,
 ): Promise<Connection> {
   if (isClient(redis)) {
-    for (const complaint of complaintsOf(redis)) log.warn(complaint);
+    for (const complaint of clientWarnings(redis)) log.warn(complaint);
     return new BorrowedConnection(redis, listener);
   }
   const ioredis = await loadIoredis();
@@ -58,18 +58,19 @@ export async function connectionFor(
 
 function connect({ Redis, Cluster }: Ioredis, redis: Exclude<RedisOption, RedisClient>) {
   if (typeof redis === 'string') return new Redis(redis, { ...limiterOptions(), lazyConnect: true });
-  if (!isClusterOption(redis)) return new Redis({ ...limiterOptions(), ...said(redis), lazyConnect: true });
+  if (!isClusterOption(redis))
+    return new Redis({ ...limiterOptions(), ...withoutUndefined(redis), lazyConnect: true });
   const { cluster, options = {} } = redis;
   return new Cluster(cluster, {
     ...clusterOptions(),
-    ...said(options),
-    redisOptions: { ...limiterOptions(), ...said(options.redisOptions ?? {}) },
+    ...withoutUndefined(options),
+    redisOptions: { ...limiterOptions(), ...withoutUndefined(options.redisOptions ?? {}) },
     lazyConnect: true,
   });
 }
 
 /** `undefined` is as good as not given, and must not take away what a limiter needs. */
-function said(options: object): object {
+function withoutUndefined(options: object): object {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
@@ -247,10 +248,10 @@ class OwnConnection extends FollowedConnection implements Connection {
       },
       onRefused: (error) => {
         this.lastError = error;
-        this.lose();
+        this.reportLost();
       },
       onLost: () => {
-        this.lose();
+        this.reportLost();
       },
     });
     if (!redis.isCluster) this.watches.set('', new SilenceWatch(redis as Redis, timeoutMs));
@@ -265,8 +266,8 @@ class OwnConnection extends FollowedConnection implements Connection {
 
   async open(): Promise<void> {
     if (this.redis.status !== 'wait') return;
-    await within(LONGEST_START_MS, this.connect());
-    if (!this.isUsable) this.lose();
+    await waitAtMost(MAX_START_MS, this.connect());
+    if (!this.isUsable) this.reportLost();
   }
 
   close(): Promise<void> {
@@ -286,7 +287,7 @@ class OwnConnection extends FollowedConnection implements Connection {
       await Promise.all(nodes.map(nodeReady));
     } catch (error) {
       this.lastError = error;
-      this.lose();
+      this.reportLost();
     }
   }
 
@@ -301,9 +302,10 @@ class OwnConnection extends FollowedConnection implements Connection {
     void connectNode(node);
   }
 
-  private lose(): void {
+  private reportLost(): void {
     if (this.closing !== undefined) return;
-    const why = this.lastError === undefined ? 'the connection is closed' : describe(cause(this.lastError));
+    const why =
+      this.lastError === undefined ? 'the connection is closed' : describe(rootError(this.lastError));
     const reason = `Redis cannot be reached: ${why}`;
     if (isRefusedHandshake(this.lastError)) this.listener.onRefused(reason);
     else this.listener.onLost(reason);
@@ -313,16 +315,16 @@ class OwnConnection extends FollowedConnection implements Connection {
     this.stopReviving();
     const { status } = this.redis;
     const ended = once(this.redis, 'end').catch(() => undefined);
-    if (status === 'ready') await within(LONGEST_QUIT_MS, this.redis.quit().catch(ignore));
+    if (status === 'ready') await waitAtMost(MAX_QUIT_MS, this.redis.quit().catch(ignore));
     this.redis.disconnect();
     // a connection that is lost has ended already, and says so no more
-    if (status === 'ready' || status === 'connect') await within(LONGEST_QUIT_MS, ended);
+    if (status === 'ready' || status === 'connect') await waitAtMost(MAX_QUIT_MS, ended);
     this.detach();
   }
 }
 
 /** Of a Cluster that cannot be reached, what its last node has said. */
-function cause(error: unknown): unknown {
+function rootError(error: unknown): unknown {
   return (Object(error) as { readonly lastNodeError?: unknown }).lastNodeError ?? error;
 }
 
@@ -355,7 +357,7 @@ class BorrowedConnection extends FollowedConnection implements Connection {
     if (this.isUsable || refusalOf(client) !== undefined) return;
     // one that waits for its first command is connected now, as by that command
     if (client.status === 'wait') client.connect?.().catch(ignore);
-    await within(LONGEST_START_MS, this.settled);
+    await waitAtMost(MAX_START_MS, this.settled);
   }
 
   close(): Promise<void> {
@@ -371,7 +373,7 @@ class BorrowedConnection extends FollowedConnection implements Connection {
 /** Why no call may be sent to a client. */
 export function whyNotReady(client: { readonly status: string }): string {
   const refusal = refusalOf(client);
-  if (refusal !== undefined) return showError(refusal);
+  if (refusal !== undefined) return formatError(refusal);
   if (client.status !== 'ready') return `the connection is not ready (status: ${client.status})`;
   return isInItsDatabase(client)
     ? 'the server has closed the connection'
@@ -383,6 +385,6 @@ function ignore(): void {
 }
 
 /** Waits for a promise that never rejects, but no longer than this. */
-async function within(ms: number, promise: Promise<unknown>): Promise<void> {
+async function waitAtMost(ms: number, promise: Promise<unknown>): Promise<void> {
   await new Deadline(ms).wait(promise).catch(ignore);
 }

@@ -1,11 +1,11 @@
-import { showError } from '../../core/errors.js';
+import { formatError } from '../../core/errors.js';
 import { ARGUMENTS } from './without-command.js';
 
 const RIGHTS = '+evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpiretime +time +get +set +del +info';
 const CLUSTER_RIGHTS = '+cluster|slots +cluster|shards +readonly +asking';
 
 /** What to do about what a server refuses. */
-const ADVICE: readonly (readonly [RegExp, string])[] = [
+const HINTS: readonly (readonly [RegExp, string])[] = [
   [/OOM/, 'it is full: raise maxmemory, or give the limiter a Redis of its own'],
   [
     /unknown command\W+info\b/i,
@@ -50,16 +50,16 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Shorter arguments are not personal data, and may occur in any text. */
-const SHORTEST_ARGUMENT = 6;
+const MIN_ARGUMENT_LENGTH = 6;
 
 /** An error of a server or a client for logs, with a hint on what to do if there is one. */
 export function describe(error: unknown): string {
-  return advised(showError(withoutArguments(error)));
+  return withHint(formatError(withoutArguments(error)));
 }
 
 /** Adds a hint on what to do to a message, if there is one. */
-export function advised(message: string): string {
-  const advice = ADVICE.find(([pattern]) => pattern.test(message))?.[1];
+export function withHint(message: string): string {
+  const advice = HINTS.find(([pattern]) => pattern.test(message))?.[1];
   return advice === undefined ? message : `${message} (${advice})`;
 }
 
@@ -74,6 +74,6 @@ function withoutArguments(error: unknown): unknown {
   let text = message.replace(ARGUMENTS, '');
   const args = Array.isArray(command?.args) ? (command.args as unknown[]) : [];
   for (const arg of args)
-    if (typeof arg === 'string' && arg.length >= SHORTEST_ARGUMENT) text = text.replaceAll(arg, '…');
+    if (typeof arg === 'string' && arg.length >= MIN_ARGUMENT_LENGTH) text = text.replaceAll(arg, '…');
   return { message: text, code };
 }

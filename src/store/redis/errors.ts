@@ -1,4 +1,4 @@
-import { FreqLimitError, showError } from '../../core/errors.js';
+import { FreqLimitError, formatError } from '../../core/errors.js';
 import { describe } from './error-hints.js';
 import type { Failure } from './breaker.js';
 import { withoutCommand } from './without-command.js';
@@ -14,13 +14,13 @@ export function toFailure(error: unknown): FreqLimitError {
 }
 
 export function kindOf(error: unknown): Failure {
-  if (isRefusal(error) || error instanceof NotReadyError) return 'sure';
-  return isDisconnect(error) ? 'at once' : 'late';
+  if (isRefusal(error) || error instanceof NotReadyError) return 'permanent';
+  return isDisconnect(error) ? 'disconnected' : 'timeout';
 }
 
 /** The connection was lost, or there is none at the moment. */
 function isDisconnect(error: unknown): boolean {
-  return /Connection is closed|max retries per request/.test(showError(error));
+  return /Connection is closed|max retries per request/.test(formatError(error));
 }
 
 /** The server itself has said no. */
@@ -30,15 +30,15 @@ function isRefusal(error: unknown): boolean {
 
 /** The keys of one slot are on their way from one server to another. Nothing was run. */
 export function isMoving(error: unknown): boolean {
-  return /TRYAGAIN|Too many Cluster redirections.*(MOVED|ASK|CLUSTERDOWN)/.test(showError(error));
+  return /TRYAGAIN|Too many Cluster redirections.*(MOVED|ASK|CLUSTERDOWN)/.test(formatError(error));
 }
 
 /** `maxmemory` is reached, and nothing may be evicted. */
 export function isFull(error: unknown): boolean {
-  return /^\W?OOM\b|: -?OOM\b/.test(showError(error));
+  return /^\W?OOM\b|: -?OOM\b/.test(formatError(error));
 }
 
 /** The value of a key is not a counter. All other errors concern the server, whatever the key. */
 export function isAboutKey(error: unknown): boolean {
-  return /WRONGTYPE|not an integer|out of range|would overflow/.test(showError(error));
+  return /WRONGTYPE|not an integer|out of range|would overflow/.test(formatError(error));
 }

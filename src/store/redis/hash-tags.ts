@@ -1,11 +1,11 @@
 import type { Check } from '../../core/check.js';
-import { FreqLimitError, show, showError } from '../../core/errors.js';
+import { FreqLimitError, formatForLog, formatError } from '../../core/errors.js';
 
 /** Puts a check's counter into a slot: answers a text, and what has one text lies in one slot. */
 export type HashTag = (check: Pick<Check, 'key' | 'name' | 'windowMs'>) => string;
 
 /** Where the counters of a Cluster lie. */
-export interface PlacementOptions {
+export interface HashTagsOptions {
   readonly namespace: string;
   /** How many hash tags the subjects are spread over. */
   readonly buckets: number;
@@ -19,8 +19,8 @@ export interface PlacementOptions {
  * Counters of one subject — one phone number by the minute and by the day — share a tag, so they are decided in one
  * step. Subjects are spread over a fixed number of tags, so that the checks of many requests still share calls.
  */
-export class Placement {
-  constructor(private readonly options: PlacementOptions) {}
+export class HashTags {
+  constructor(private readonly options: HashTagsOptions) {}
 
   /** The tag of a check: its part of the store. */
   tagOf(check: Check): string {
@@ -43,10 +43,12 @@ function given(hashTag: HashTag, check: Check): string {
   try {
     tag = hashTag(check);
   } catch (error) {
-    throw failed(`failed: ${showError(error)}`, error);
+    throw failed(`failed: ${formatError(error)}`, error);
   }
   if (typeof tag === 'string' && TAG.test(tag)) return tag;
-  throw failed(`answered ${show(tag)}, which is not a text of 1 to 64 characters without braces and spaces`);
+  throw failed(
+    `answered ${formatForLog(tag)}, which is not a text of 1 to 64 characters without braces and spaces`,
+  );
 }
 
 function failed(problem: string, cause?: unknown): FreqLimitError {

@@ -27,7 +27,7 @@ export interface Call extends Wait {
  * nothing can count twice. The client's own queue is not used, because it could send the call long after the request was
  * answered.
  */
-export class Caller {
+export class Sender {
   private held = 0;
 
   constructor(private readonly connection: Connection) {}

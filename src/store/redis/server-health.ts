@@ -3,11 +3,11 @@ import { Breaker } from './breaker.js';
 
 const TIDY_MS = 1_000;
 /** The maximum number of outages that are logged in a minute: a connection may come and go many times in a second. */
-const MOST_TOLD = 10;
+const MAX_LINES_A_MINUTE = 10;
 const MINUTE_MS = 60_000;
 
 /** The breakers of the servers, and what the operator hears of them: a line when something is lost, one when all is well. */
-export class Outage {
+export class ServerHealth {
   private readonly breakers = new Map<string, Breaker>();
   /** The breakers that are open, and why, the longest open first. */
   private readonly open = new Map<Breaker, string>();
@@ -15,7 +15,7 @@ export class Outage {
   private readonly lost = new Set<Breaker>();
   private tidiedMs = -Infinity;
   /** When requests began to be decided without a server, and why. */
-  private began:
+  private outage:
     { readonly since: Date; readonly sinceMs: number; readonly reason: string; isTold: boolean } | undefined;
   private told = 0;
   private countsToldUntilMs = -Infinity;
@@ -30,7 +30,7 @@ export class Outage {
   breakerOf(server: string): Breaker {
     let breaker = this.breakers.get(server);
     if (breaker === undefined) {
-      if (this.breakers.size > 0) this.forgetStrangers();
+      if (this.breakers.size > 0) this.removeStaleServers();
       breaker = new Breaker((one, reason) => {
         this.note(one, reason);
       });
@@ -46,9 +46,9 @@ export class Outage {
   }
 
   health(): StoreHealth {
-    if (this.open.size > 0) this.forgetStrangers();
+    if (this.open.size > 0) this.removeStaleServers();
     const { reason } = this;
-    const since = reason === undefined ? undefined : this.began?.since;
+    const since = reason === undefined ? undefined : this.outage?.since;
     return { store: 'redis', isUp: reason === undefined, reason, since };
   }
 
@@ -63,12 +63,12 @@ export class Outage {
     const nowMs = performance.now();
     if (this.lost.size === 0 || nowMs < this.tidiedMs + TIDY_MS) return;
     this.tidiedMs = nowMs;
-    this.forgetStrangers();
+    this.removeStaleServers();
   }
 
   /** The connection as a whole is back: what is open may be tried at once. */
-  hope(): void {
-    for (const breaker of this.open.keys()) breaker.hope();
+  allowProbe(): void {
+    for (const breaker of this.open.keys()) breaker.allowProbe();
   }
 
   /** Opens a breaker for a reason that an operator must fix, and logs it even if the outage began with another reason. */
@@ -80,7 +80,7 @@ export class Outage {
   }
 
   /** A server that was replaced will never answer again. */
-  private forgetStrangers(): void {
+  private removeStaleServers(): void {
     for (const [server, breaker] of this.breakers) {
       if (this.isOurs(server)) continue;
       this.open.delete(breaker);
@@ -108,16 +108,16 @@ export class Outage {
   noteLoss(breaker: Breaker, reason: string): void {
     if (!this.isKnown(breaker)) return;
     this.lost.add(breaker);
-    if (this.began !== undefined) return;
-    this.began = { since: new Date(), sinceMs: performance.now(), reason, isTold: false };
+    if (this.outage !== undefined) return;
+    this.outage = { since: new Date(), sinceMs: performance.now(), reason, isTold: false };
     this.remind();
   }
 
   /** To be called for a request that is decided without a server: tells what was not told among many short outages. */
   remind(): void {
-    if (this.began === undefined || this.began.isTold || !this.maySpeak()) return;
-    const { reason } = this.began;
-    this.began.isTold = true;
+    if (this.outage === undefined || this.outage.isTold || !this.maySpeak()) return;
+    const { reason } = this.outage;
+    this.outage.isTold = true;
     this.log.error(`Redis is not asked any more, onStoreError decides until it answers again: ${reason}`);
   }
 
@@ -127,7 +127,7 @@ export class Outage {
       this.countsToldUntilMs = nowMs + MINUTE_MS;
       this.told = 0;
     }
-    return ++this.told <= MOST_TOLD;
+    return ++this.told <= MAX_LINES_A_MINUTE;
   }
 
   /** This server answers. Logs when no other server is lost. */
@@ -141,10 +141,10 @@ export class Outage {
   }
 
   private tellReturn(): void {
-    if (this.began === undefined) return;
-    const { sinceMs, reason, isTold } = this.began;
+    if (this.outage === undefined) return;
+    const { sinceMs, reason, isTold } = this.outage;
     const seconds = ((performance.now() - sinceMs) / 1_000).toFixed(1);
-    this.began = undefined;
+    this.outage = undefined;
     if (isTold) this.log.warn(`Redis answers again, after ${seconds} s: ${reason}`);
   }
 }

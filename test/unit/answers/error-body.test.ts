@@ -1,4 +1,4 @@
-import { denialBody, refusalBody } from '../../../src/answers/error-body.js';
+import { denialBody, errorBody } from '../../../src/answers/error-body.js';
 
 const denial = { statusCode: 429, message: 'Not so fast', retryAfter: 8, rules: ['minute', 'day'] };
 
@@ -10,7 +10,7 @@ describe('bodies of refusals', () => {
       message: 'Not so fast',
       retryAfter: 8,
     });
-    expect(refusalBody(503, 'later', 'nest')).toEqual({
+    expect(errorBody(503, 'later', 'nest')).toEqual({
       statusCode: 503,
       error: 'Service Unavailable',
       message: 'later',
@@ -26,7 +26,7 @@ describe('bodies of refusals', () => {
       'violated-policies': ['minute', 'day'],
       retryAfter: 8,
     });
-    expect(refusalBody(400, 'no key', 'problem')).toEqual({
+    expect(errorBody(400, 'no key', 'problem')).toEqual({
       type: 'about:blank',
       title: 'Bad Request',
       status: 400,
@@ -35,7 +35,7 @@ describe('bodies of refusals', () => {
   });
 
   it('have a word also for a status that nobody has named', () => {
-    expect(refusalBody(420, 'calm', 'nest')).toMatchObject({ error: 'Error' });
-    expect(refusalBody(420, 'calm', 'problem')).toMatchObject({ title: 'Error' });
+    expect(errorBody(420, 'calm', 'nest')).toMatchObject({ error: 'Error' });
+    expect(errorBody(420, 'calm', 'problem')).toMatchObject({ title: 'Error' });
   });
 });

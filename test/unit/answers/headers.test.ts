@@ -141,8 +141,8 @@ describe('the other options', () => {
 });
 
 describe('what the store itself has not answered', () => {
-  const standIn = result({ ...MINUTE, source: 'fallback' });
-  const open = result({ ...DAY, name: 'open', source: 'open' });
+  const standIn = result({ ...MINUTE, source: 'memory' });
+  const open = result({ ...DAY, name: 'open', source: 'allow' });
 
   it.each(OPTIONS)('has no headers with %s', (option) => {
     expect(headers([standIn], option)).toEqual({});

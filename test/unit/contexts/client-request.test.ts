@@ -1,16 +1,16 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { HTTP_CONTEXT } from '../../../src/contexts/http-context.js';
-import { type AddressAdvice, ContextVisit } from '../../../src/contexts/client-request.js';
+import { type AddressWarnings, ContextRequest } from '../../../src/contexts/client-request.js';
 
-const NOBODY: AddressAdvice = {
+const NOBODY: AddressWarnings = {
   noAddress: () => undefined,
   isWatching: () => true,
   notBelieved: () => undefined,
 };
 
-function visitOf(request: unknown, advice = NOBODY): ContextVisit {
+function visitOf(request: unknown, advice = NOBODY): ContextRequest {
   const context = { getArgByIndex: () => request } as unknown as ExecutionContext;
-  return new ContextVisit(HTTP_CONTEXT, context, 64, advice);
+  return new ContextRequest(HTTP_CONTEXT, context, 64, advice);
 }
 
 describe('ContextVisit', () => {

@@ -1,15 +1,15 @@
-import { Properties } from '../../../src/core/validate.js';
-import { type Caller, type IsSkipped, skipOf } from '../../../src/contexts/skip-callers.js';
+import { OptionReader } from '../../../src/core/validate.js';
+import { type RequestOrigin, type IsSkipped, compileSkip } from '../../../src/contexts/skip-callers.js';
 
-const read = new Properties('FreqLimitModule', (message) => new Error(message));
-const caller = (addressText?: string, headers: unknown = {}): Caller => ({
+const read = new OptionReader('FreqLimitModule', (message) => new Error(message));
+const caller = (addressText?: string, headers: unknown = {}): RequestOrigin => ({
   addressText,
   isProxy: false,
   request: { headers },
 });
-const byAddress = (...skipAddresses: string[]): IsSkipped => skipOf(skipAddresses, undefined, read)!;
+const byAddress = (...skipAddresses: string[]): IsSkipped => compileSkip(skipAddresses, undefined, read)!;
 const byAgent = (...agents: (RegExp | string)[]): ((agent?: unknown) => boolean) => {
-  const skips = skipOf(undefined, agents, read)!;
+  const skips = compileSkip(undefined, agents, read)!;
   return (agent) => skips(caller('203.0.113.7', { 'user-agent': agent }));
 };
 
@@ -107,7 +107,7 @@ describe('an allow list', () => {
     undefined,
     /10/,
   ])('refuses %p for an entry, and says which', (entry) => {
-    expect(() => skipOf(['::1', entry], undefined, read)).toThrow(
+    expect(() => compileSkip(['::1', entry], undefined, read)).toThrow(
       /^FreqLimitModule: skipAddresses\[1\]: .* is not an address or a range of addresses, such as/,
     );
   });
@@ -137,13 +137,13 @@ describe('user agents to ignore', () => {
   });
 
   it('are none of a request without headers', () => {
-    const skips = skipOf(undefined, [/./], read)!;
+    const skips = compileSkip(undefined, [/./], read)!;
     for (const headers of [undefined, null, {}, 'bot'])
       expect(skips(caller('203.0.113.7', headers))).toBe(false);
   });
 
   it.each<unknown>(['', 5, null, undefined, { test: () => true }])('refuse %p for an entry', (entry) => {
-    expect(() => skipOf(undefined, ['a', entry], read)).toThrow(
+    expect(() => compileSkip(undefined, ['a', entry], read)).toThrow(
       /^FreqLimitModule: skipUserAgents\[1\]: .* is not a RegExp, or a text that the header holds/,
     );
   });
@@ -154,12 +154,14 @@ describe('no skip', () => {
     [undefined, undefined],
     [[], []],
   ])('is asked for by %p and %p', (skipAddresses, agents) => {
-    expect(skipOf(skipAddresses, agents, read)).toBeUndefined();
+    expect(compileSkip(skipAddresses, agents, read)).toBeUndefined();
   });
 
   it.each<unknown>(['10.0.0.0/8', null, { 0: '::1' }])('is made of %p', (list) => {
-    expect(() => skipOf(list, undefined, read)).toThrow(/^FreqLimitModule: skipAddresses: .* is not a list$/);
-    expect(() => skipOf(undefined, list, read)).toThrow(
+    expect(() => compileSkip(list, undefined, read)).toThrow(
+      /^FreqLimitModule: skipAddresses: .* is not a list$/,
+    );
+    expect(() => compileSkip(undefined, list, read)).toThrow(
       /^FreqLimitModule: skipUserAgents: .* is not a list$/,
     );
   });

@@ -4,7 +4,7 @@ import {
   BY_ADDRESS,
   encodePart,
   encodeParts,
-  keyHead,
+  keyPrefix,
   NO_ADDRESS,
   ruleId,
 } from '../../../src/core/counter-key.js';
@@ -145,7 +145,7 @@ describe('a whole key', () => {
     const identity = fc.array(fc.option(anyText, { nil: undefined }), { maxLength: 4 });
     fc.assert(
       fc.property(anyText, identity, fc.maxSafeInteger(), partLists, (label, parts, window, values) => {
-        const key = keyHead('fl', ruleId(label, parts), Math.abs(window)) + encodeParts(values);
+        const key = keyPrefix('fl', ruleId(label, parts), Math.abs(window)) + encodeParts(values);
         expect(key).not.toMatch(/[{}]/);
         expect(Buffer.byteLength(key)).toBeLessThanOrEqual(128);
       }),
@@ -153,7 +153,7 @@ describe('a whole key', () => {
   });
 
   it('begins with namespace, rule and window', () => {
-    expect(keyHead('fl', 'app~x', 60_000)).toBe('fl:app~x:60000:');
+    expect(keyPrefix('fl', 'app~x', 60_000)).toBe('fl:app~x:60000:');
   });
 });
 

@@ -1,14 +1,14 @@
-import { Properties } from '../../../src/core/validate.js';
-import { sealOf, UNSEALED } from '../../../src/core/key-hash.js';
+import { OptionReader } from '../../../src/core/validate.js';
+import { keyHasherFrom, plainKey } from '../../../src/core/key-hash.js';
 
 const SECRET = 'correct horse battery staple';
-const read = new Properties('FreqLimitModule', (message) => new Error(message));
-const seal = (hashKeys: unknown) => sealOf(hashKeys, read);
+const read = new OptionReader('FreqLimitModule', (message) => new Error(message));
+const seal = (hashKeys: unknown) => keyHasherFrom(hashKeys, read);
 
 describe('a seal', () => {
   it('is none where no secret is given', () => {
-    expect(seal(undefined)).toBe(UNSEALED);
-    expect(UNSEALED('13800000000')).toBe('13800000000');
+    expect(seal(undefined)).toBe(plainKey);
+    expect(plainKey('13800000000')).toBe('13800000000');
   });
 
   it('makes of a text a marked hash of one length, the same each time', () => {

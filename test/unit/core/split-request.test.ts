@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import type { Check, CheckResult } from '../../../src/core/check.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
 import {
-  consumeInParts,
-  joined,
-  lookBeforeConsume,
-  type PartStore,
-  partsOf,
+  consumeInGroups,
+  inOriginalOrder,
+  peekBeforeConsume,
+  type GroupStore,
+  groupChecks,
 } from '../../../src/core/split-request.js';
 import { check } from '../../support/check.js';
 import { quiet } from '../../support/subjects.js';
@@ -26,7 +26,7 @@ function failing(errors: Readonly<Record<string, Error>> = {}) {
   const { store } = memory();
   const refunds: string[] = [];
   const refundables: boolean[] = [];
-  const parts: PartStore = {
+  const parts: GroupStore = {
     consume: async (checks, refundable) => {
       refundables.push(refundable);
       const error = errors[partOf(checks[0]!)];
@@ -40,7 +40,7 @@ function failing(errors: Readonly<Record<string, Error>> = {}) {
   };
   const used = (key: string): number => store.peek([check(key)])[0]!.used;
   const consume = (...checks: Check[]): Promise<CheckResult[]> =>
-    consumeInParts(partsOf(checks, partOf), parts);
+    consumeInGroups(groupChecks(checks, partOf), parts);
   return { consume, refunds, refundables, used, store };
 }
 
@@ -57,21 +57,21 @@ describe('partsOf', () => {
       Check,
       Check,
     ];
-    expect(partsOf([a1, b1, a2, c1, b2], partOf)).toEqual([
-      { checks: [a1, a2], places: [0, 2] },
-      { checks: [b1, b2], places: [1, 4] },
-      { checks: [c1], places: [3] },
+    expect(groupChecks([a1, b1, a2, c1, b2], partOf)).toEqual([
+      { checks: [a1, a2], indexes: [0, 2] },
+      { checks: [b1, b2], indexes: [1, 4] },
+      { checks: [c1], indexes: [3] },
     ]);
   });
 
   it('is nothing of nothing, and one of what lies together', () => {
-    expect(partsOf([], partOf)).toEqual([]);
-    expect(partsOf([check('a'), check('a')], partOf)).toHaveLength(1);
+    expect(groupChecks([], partOf)).toEqual([]);
+    expect(groupChecks([check('a'), check('a')], partOf)).toHaveLength(1);
   });
 
   it('takes any text for a part', () => {
     const checks = ['__proto__', 'constructor', '', '__proto__'].map((key) => check(key));
-    expect(partsOf(checks, ({ key }) => key).map(({ places }) => places)).toEqual([[0, 3], [1], [2]]);
+    expect(groupChecks(checks, ({ key }) => key).map(({ indexes }) => indexes)).toEqual([[0, 3], [1], [2]]);
   });
 });
 
@@ -80,9 +80,9 @@ describe('joined', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 }), (letters) => {
         const checks = letters.map((letter, i) => check(`${letter}${i}`));
-        const parts = partsOf(checks, partOf);
+        const parts = groupChecks(checks, partOf);
         const answers = parts.map((part) => part.checks.map(({ key }) => result({ name: key })));
-        expect(keysOf(joined(parts, answers))).toEqual(checks.map(({ key }) => key));
+        expect(keysOf(inOriginalOrder(parts, answers))).toEqual(checks.map(({ key }) => key));
       }),
     );
   });
@@ -175,22 +175,22 @@ describe('a request in parts', () => {
 
   it('takes a store that throws at once as one that fails', async () => {
     const { store } = memory();
-    const thrower: PartStore = {
+    const thrower: GroupStore = {
       consume: (checks, refundable) => {
         if (checks[0]!.key === 'b') throw new Error('at once');
         return store.consume(checks, refundable);
       },
       refund: (checks, results) => store.refund(checks, results),
     };
-    const parts = partsOf([five('a'), five('b'), five('c')], partOf);
-    await expect(consumeInParts(parts, thrower)).rejects.toThrow('at once');
+    const parts = groupChecks([five('a'), five('b'), five('c')], partOf);
+    await expect(consumeInGroups(parts, thrower)).rejects.toThrow('at once');
     expect(store.size).toBe(0);
   });
 
   it('waits for all parts before it gives back', async () => {
     const { store } = memory();
     const steps: string[] = [];
-    const slow: PartStore = {
+    const slow: GroupStore = {
       consume: async (checks, refundable) => {
         const [{ key }] = checks as [Check];
         for (let turn = 0; turn < (key === 'c' ? 20 : 0); turn++) await Promise.resolve();
@@ -202,23 +202,23 @@ describe('a request in parts', () => {
         return store.refund(checks, results);
       },
     };
-    await consumeInParts(partsOf([five('a'), shut('b'), five('c')], partOf), slow);
+    await consumeInGroups(groupChecks([five('a'), shut('b'), five('c')], partOf), slow);
     expect(steps).toEqual(['consume a', 'consume b', 'consume c', 'refund a', 'refund c']);
     expect(store.size).toBe(0);
   });
 
   it('keeps the limit and the source by which each part was decided', async () => {
     const { store } = memory();
-    const shared = new MemoryStore(100, quiet, () => 1_000_000, 'fallback');
+    const shared = new MemoryStore(100, quiet, () => 1_000_000, 'memory');
     const half = (checks: readonly Check[]): Check[] => checks.map((one) => ({ ...one, limit: 2 }));
-    const parts: PartStore = {
+    const parts: GroupStore = {
       consume: (checks, refundable) =>
         checks[0]!.key === 'a' ? shared.consume(half(checks), refundable) : store.consume(checks, refundable),
       refund: (checks, results) =>
         checks[0]!.key === 'a' ? shared.refund(checks, results) : store.refund(checks, results),
     };
-    const [first] = await consumeInParts(partsOf([five('a'), shut('b')], partOf), parts);
-    expect(first).toMatchObject({ limit: 2, used: 0, remaining: 2, source: 'fallback', allowed: true });
+    const [first] = await consumeInGroups(groupChecks([five('a'), shut('b')], partOf), parts);
+    expect(first).toMatchObject({ limit: 2, used: 0, remaining: 2, source: 'memory', allowed: true });
   });
 });
 
@@ -235,8 +235,8 @@ describe('a request in parts that is looked at first', () => {
     };
     const since: (number | undefined)[] = [];
     const consume = (...checks: Check[]): Promise<CheckResult[]> =>
-      lookBeforeConsume(
-        partsOf(checks, partOf),
+      peekBeforeConsume(
+        groupChecks(checks, partOf),
         {
           consume: async (its, refundable, sinceMs) => {
             afterLooks();
@@ -335,9 +335,9 @@ describe('a request in parts that is looked at first', () => {
   });
 
   it('leaves looks that have no answer as they are', async () => {
-    const open = { ...result({ name: 'a' }), source: 'open' } as const;
-    const looks = await lookBeforeConsume(
-      partsOf([five('a'), shut('b')], partOf),
+    const open = { ...result({ name: 'a' }), source: 'allow' } as const;
+    const looks = await peekBeforeConsume(
+      groupChecks([five('a'), shut('b')], partOf),
       {
         consume: () => [],
         refund: () => [],
@@ -366,15 +366,15 @@ describe('any history of requests in parts', () => {
   });
 
   it.each([
-    ['charged at once', consumeInParts],
-    ['looked at first', lookBeforeConsume],
+    ['charged at once', consumeInGroups],
+    ['looked at first', peekBeforeConsume],
   ])('is answered as the store alone answers it, and leaves the same counters: %s', async (_, decide) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (history) => {
         const [alone, parted] = [memory(), memory()];
         for (const one of history) {
           for (const { advance } of [alone, parted]) advance(one.waitMs);
-          expect(await decide(partsOf(one.checks, partOf), parted.store, 0)).toEqual(
+          expect(await decide(groupChecks(one.checks, partOf), parted.store, 0)).toEqual(
             alone.store.consume(one.checks),
           );
         }

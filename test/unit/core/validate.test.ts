@@ -3,19 +3,22 @@ import {
   BOOLEAN,
   COUNT,
   either,
-  type Form,
+  type Validator,
   matching,
   oneOf,
-  Properties,
+  OptionReader,
   wholeNumber,
 } from '../../../src/core/validate.js';
 import { thrownBy } from '../fixtures.js';
 
 class Complaint extends Error {}
-const properties = new Properties('@FreqLimit on A.b', (message, cause) => new Complaint(message, { cause }));
+const properties = new OptionReader(
+  '@FreqLimit on A.b',
+  (message, cause) => new Complaint(message, { cause }),
+);
 
 describe('a form', () => {
-  it.each<[string, Form<unknown>, readonly unknown[], readonly unknown[]]>([
+  it.each<[string, Validator<unknown>, readonly unknown[], readonly unknown[]]>([
     ['COUNT', COUNT, [0, 1, 2 ** 53 - 1], [-1, 1.5, NaN, Infinity, 2 ** 53, '5', 5n, null, undefined, [5]]],
     ['BOOLEAN', BOOLEAN, [true, false], ['true', 0, 1, null, undefined]],
     ['aFunction', aFunction(), [() => 1, class {}], [{}, 'f', null, undefined]],
@@ -24,16 +27,16 @@ describe('a form', () => {
     ['wholeNumber', wholeNumber(32, 128), [32, 64, 128], [31, 129, 64.5, '64', NaN, null]],
     ['matching', matching(/^a+$/, 'some a'), ['a', 'aaa'], ['', 'b', 1, null, ['a']]],
   ])('%s fits what it is for and nothing else', (_, form, fitting, others) => {
-    expect(fitting.filter((value) => !form.fits(value))).toEqual([]);
-    expect(others.filter((value) => form.fits(value))).toEqual([]);
+    expect(fitting.filter((value) => !form.test(value))).toEqual([]);
+    expect(others.filter((value) => form.test(value))).toEqual([]);
   });
 
   it.each([
     [oneOf('a', 'b'), "one of 'a', 'b'"],
     [either(BOOLEAN, aFunction()), 'true or false, or a function'],
     [wholeNumber(1, 9), 'a whole number from 1 to 9'],
-  ])('says in words what it is', (form: Form<unknown>, words) => {
-    expect(form.words).toBe(words);
+  ])('says in words what it is', (form: Validator<unknown>, words) => {
+    expect(form.expected).toBe(words);
   });
 });
 

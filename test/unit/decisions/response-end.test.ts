@@ -1,17 +1,17 @@
 import { EventEmitter } from 'node:events';
-import { isCut, onFinish } from '../../../src/decisions/response-end.js';
+import { isAborted, onResponseEnd } from '../../../src/decisions/response-end.js';
 
 describe('onFinish', () => {
   it('calls all back that wait for one response, by one listener, once', () => {
     const response = new EventEmitter();
     const called: string[] = [];
-    onFinish(response, () => called.push('one'));
-    onFinish({ raw: response }, () => called.push('two'));
+    onResponseEnd(response, () => called.push('one'));
+    onResponseEnd({ raw: response }, () => called.push('two'));
     expect(response.listenerCount('finish')).toBe(1);
     response.emit('finish');
     response.emit('finish');
     expect(called).toEqual(['one', 'two']);
-    onFinish(response, () => called.push('three'));
+    onResponseEnd(response, () => called.push('three'));
     response.emit('finish');
     expect(called).toEqual(['one', 'two', 'three']);
   });
@@ -19,7 +19,7 @@ describe('onFinish', () => {
   it('never calls back for a response that is closed without', () => {
     const response = new EventEmitter();
     let called = false;
-    onFinish(response, () => (called = true));
+    onResponseEnd(response, () => (called = true));
     response.emit('close');
     expect(called).toBe(false);
   });
@@ -28,7 +28,7 @@ describe('onFinish', () => {
     'leaves alone what is no response: %p',
     (response) => {
       expect(() => {
-        onFinish(response, () => undefined);
+        onResponseEnd(response, () => undefined);
       }).not.toThrow();
     },
   );
@@ -45,6 +45,6 @@ describe('isCut', () => {
     ['of HTTP/2, gone', { raw: { stream: undefined } }, false],
     ['that is none', undefined, false],
   ])('of a response %s', (_, response, answer) => {
-    expect(isCut(response)).toBe(answer);
+    expect(isAborted(response)).toBe(answer);
   });
 });

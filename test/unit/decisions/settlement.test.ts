@@ -1,7 +1,7 @@
 import { type ExecutionContext, HttpException, Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import type { Check, CheckResult } from '../../../src/core/check.js';
-import { type Response, Settlement } from '../../../src/decisions/settlement.js';
+import { type StatusResponse, Settlement } from '../../../src/decisions/settlement.js';
 import { planRule } from '../../../src/rules/planned-rule.js';
 import type { PlannedCheck } from '../../../src/rules/to-checks.js';
 import type { CountWhen, Outcome } from '../../../src/rules/rule.js';
@@ -29,7 +29,7 @@ function planned(name: string, countWhen?: CountWhen): PlannedCheck {
 /** What a function is told of an end. */
 async function outcomeOf(
   end: { succeeded: boolean; error?: unknown },
-  response: Response | undefined,
+  response: StatusResponse | undefined,
   context: ExecutionContext = CONTEXT,
 ): Promise<Omit<Outcome, 'context'> | undefined> {
   let seen: Outcome | undefined;
@@ -54,7 +54,7 @@ describe('the outcome of a visit', () => {
   const fastify = Object.assign(own({}), { name: 'FastifyError' });
 
   it.each<
-    [string, { succeeded: boolean; error?: unknown }, Response | undefined, boolean, number | undefined]
+    [string, { succeeded: boolean; error?: unknown }, StatusResponse | undefined, boolean, number | undefined]
   >([
     ['an answer', { succeeded: true }, { statusCode: 201 }, true, 201],
     ['an answer that says it failed', { succeeded: true }, { statusCode: 404 }, false, 404],

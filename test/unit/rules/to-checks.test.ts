@@ -19,7 +19,7 @@ const ignored = (): void => undefined;
 
 const now = (rules: Plan, visit = VISIT): Check[] => resolve(rules, visit, CONTEXT, ignored) as Check[];
 const textOf = (check: Check | undefined, rules: Plan): string =>
-  check!.key.slice(rules.rules[0]!.headOf(check!.windowMs).length);
+  check!.key.slice(rules.rules[0]!.keyPrefixFor(check!.windowMs).length);
 
 describe('resolve', () => {
   it('answers a check for each rule at once, in their order, where nothing waits', () => {
@@ -29,7 +29,7 @@ describe('resolve', () => {
     );
     expect(now(rules)).toMatchObject([
       {
-        key: `${rules.rules[0]!.headOf(60_000)}203.0.113.7`,
+        key: `${rules.rules[0]!.keyPrefixFor(60_000)}203.0.113.7`,
         name: 'a',
         windowMs: 60_000,
         limit: 3,
@@ -38,7 +38,7 @@ describe('resolve', () => {
         onStoreError: 'deny',
       },
       {
-        key: `${rules.rules[1]!.headOf(1_000)}all`,
+        key: `${rules.rules[1]!.keyPrefixFor(1_000)}all`,
         name: 'b',
         windowMs: 1_000,
         limit: 5,
@@ -64,7 +64,7 @@ describe('resolve', () => {
     });
     const checks = (await resolve(rules, VISIT, CONTEXT, ignored)) as Check[];
     expect(checks).toMatchObject([{ windowMs: 10_000, limit: 0, cost: 0 }]);
-    expect(checks[0]!.key).toBe(`${rules.rules[0]!.headOf(10_000)}http`);
+    expect(checks[0]!.key).toBe(`${rules.rules[0]!.keyPrefixFor(10_000)}http`);
   });
 
   it('counts a changed window on another counter, and a changed limit on the same one', () => {

@@ -1,4 +1,4 @@
-import { readAsked, readKey } from '../../../src/throttler/increment-arguments.js';
+import { readIncrementArguments, readKey } from '../../../src/throttler/increment-arguments.js';
 
 const MOST = Number.MAX_SAFE_INTEGER;
 
@@ -13,7 +13,7 @@ describe('what the throttler asks for', () => {
     ['no block below 0', [1, 1, -5], [1, 1, undefined]],
     ['the longest that counters take', [MOST, MOST, MOST], [MOST, MOST, MOST]],
   ])('is read: %s', (_, [ttl, limit, blockDuration], [windowMs, allowed, blockMs]) => {
-    expect(readAsked(ttl, limit, blockDuration)).toEqual({ windowMs, limit: allowed, blockMs });
+    expect(readIncrementArguments(ttl, limit, blockDuration)).toEqual({ windowMs, limit: allowed, blockMs });
   });
 
   it.each<[string, [unknown, unknown, unknown], RegExp]>([
@@ -33,7 +33,7 @@ describe('what the throttler asks for', () => {
       code: 'FREQ_LIMIT_INVALID_CHECK',
       message: expect.stringMatching(message),
     });
-    expect(() => readAsked(ttl, limit, blockDuration)).toThrow(error as Error);
+    expect(() => readIncrementArguments(ttl, limit, blockDuration)).toThrow(error as Error);
   });
 
   it('counts by a name and a key, and by nothing else', () => {

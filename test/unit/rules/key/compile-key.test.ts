@@ -82,7 +82,7 @@ describe('a template', () => {
   });
 
   it('misses everything where there is no request and no address', () => {
-    const visit = { request: undefined, address: undefined, hasClient: true };
+    const visit = { request: undefined, address: undefined, isClientFacing: true };
     expect(compileKey('{ip}').read(visit, CONTEXT)).toBeUndefined();
     expect(compileKey('{user.id}').read(visit, CONTEXT)).toBeUndefined();
   });

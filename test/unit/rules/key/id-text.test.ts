@@ -74,8 +74,8 @@ describe('an id that is an object', () => {
   });
 
   it('is found by the value given by hand', () => {
-    const { fill } = compileKey('{user._id}');
-    expect([fill([new ObjectId(HEX)], String), fill([HEX], String)]).toEqual([HEX, HEX]);
-    expect(compileKey('{body.id}').fill([new ObjectId(HEX)], String)).toBeUndefined();
+    const { textFromValues } = compileKey('{user._id}');
+    expect([textFromValues([new ObjectId(HEX)], String), textFromValues([HEX], String)]).toEqual([HEX, HEX]);
+    expect(compileKey('{body.id}').textFromValues([new ObjectId(HEX)], String)).toBeUndefined();
   });
 });

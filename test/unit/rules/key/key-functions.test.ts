@@ -131,7 +131,9 @@ describe('fill', () => {
     ],
   ])('makes by hand the text that a visit makes: %p', (spec, values) => {
     const key = compileKey(spec);
-    expect(key.fill(values, (address) => address)).toBe(key.read(visitOf(request, '203.0.113.7'), CONTEXT));
+    expect(key.textFromValues(values, (address) => address)).toBe(
+      key.read(visitOf(request, '203.0.113.7'), CONTEXT),
+    );
   });
 
   it.each<[unknown, readonly unknown[], string]>([
@@ -142,11 +144,11 @@ describe('fill', () => {
     [['{ip}', (): string => 'x'], ['a'], 'is filled with 2 values, got 1'],
     [['{ip}', '{user.id}'], ['a', 'b', 'c'], 'is filled with 2 values, got 3'],
   ])('refuses a wrong number of values: %p', (spec, values, message) => {
-    expect(() => compileKey(spec).fill(values, (address) => address)).toThrow(message);
+    expect(() => compileKey(spec).textFromValues(values, (address) => address)).toThrow(message);
   });
 
   it.each([[''], [null], [undefined], [{}], [NaN]])('has no text for %p', (value) => {
-    expect(compileKey('{ip}').fill([value], (address) => address)).toBeUndefined();
-    expect(compileKey(() => 'x').fill([value], (address) => address)).toBeUndefined();
+    expect(compileKey('{ip}').textFromValues([value], (address) => address)).toBeUndefined();
+    expect(compileKey(() => 'x').textFromValues([value], (address) => address)).toBeUndefined();
   });
 });

@@ -58,9 +58,11 @@ describe('normalize', () => {
 
   it('spells values given by hand too', () => {
     const same = (address: string): string => address;
-    expect(compiled('{ip}{body.email}', 'email').fill(['1.2.3.4', 'A@B.org'], same)).toBe('1.2.3.4|a@b.org');
-    expect(compiled(() => '', 'phone').fill(['+86 138'], same)).toBe('+86138');
-    expect(compiled('{body.phone}', 'phone').fill(['none'], same)).toBeUndefined();
+    expect(compiled('{ip}{body.email}', 'email').textFromValues(['1.2.3.4', 'A@B.org'], same)).toBe(
+      '1.2.3.4|a@b.org',
+    );
+    expect(compiled(() => '', 'phone').textFromValues(['+86 138'], same)).toBe('+86138');
+    expect(compiled('{body.phone}', 'phone').textFromValues(['none'], same)).toBeUndefined();
   });
 
   it.each<[string, unknown]>([
@@ -124,10 +126,10 @@ describe('a rule with normalize', () => {
   };
 
   it('is plain unless a function has a part in it', () => {
-    expect(planned('{body.email}', 'email')?.isPlain).toBe(true);
-    expect(planned('{body.email}', { 'body.email': 'phone' })?.isPlain).toBe(true);
-    expect(planned('{body.email}', (v: string) => v)?.isPlain).toBe(false);
-    expect(planned('{body.email}', { 'body.email': (v: string) => v })?.isPlain).toBe(false);
+    expect(planned('{body.email}', 'email')?.isStatic).toBe(true);
+    expect(planned('{body.email}', { 'body.email': 'phone' })?.isStatic).toBe(true);
+    expect(planned('{body.email}', (v: string) => v)?.isStatic).toBe(false);
+    expect(planned('{body.email}', { 'body.email': (v: string) => v })?.isStatic).toBe(false);
   });
 
   it.each<[string, unknown, (value: string) => unknown, string]>([

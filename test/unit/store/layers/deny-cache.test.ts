@@ -234,7 +234,7 @@ describe('DenyCache', () => {
     expect(asked()).toBe(4);
   });
 
-  it.each(['fallback', 'open'] as const)('does not remember what %s has answered', async (source) => {
+  it.each(['memory', 'allow'] as const)('does not remember what %s has answered', async (source) => {
     const { consume, asked, answerAs } = subject();
     answerAs(source);
     for (let i = 0; i < 10; i++) await consume(check('a', { limit: 0 }));

@@ -1,7 +1,7 @@
 import type { Check, CheckResult, OnStoreError } from '../../../../src/core/check.js';
 import { FreqLimitError } from '../../../../src/core/errors.js';
 import { toVerdict } from '../../../../src/core/verdict.js';
-import { GuardedStore } from '../../../../src/store/layers/fallback-store.js';
+import { FallbackStore } from '../../../../src/store/layers/fallback-store.js';
 import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
 import type { Store } from '../../../../src/core/store.js';
 import { check } from '../../../support/check.js';
@@ -14,7 +14,7 @@ const DOWN = new FreqLimitError('FREQ_LIMIT_STORE_FAILED', 'Redis gave no answer
 function make(share = 1) {
   const nowMs = 1_000_000;
   const inner = new MemoryStore(1_000, quiet, () => nowMs);
-  const fallback = new MemoryStore(1_000, quiet, () => nowMs, 'fallback');
+  const fallback = new MemoryStore(1_000, quiet, () => nowMs, 'memory');
   let isDown = false;
   const calls: string[] = [];
   const orFail =
@@ -37,7 +37,7 @@ function make(share = 1) {
     open: orFail('open', () => undefined),
     close: orFail('close', () => undefined),
   };
-  const guarded = new GuardedStore(store, fallback, share);
+  const guarded = new FallbackStore(store, fallback, share);
   return {
     guarded,
     inner,
@@ -77,7 +77,7 @@ describe('a store that answers', () => {
 
   it('has its word passed on as it comes, at once or later', () => {
     const memory = new MemoryStore(10, quiet, () => 0);
-    const guarded = new GuardedStore(memory, new MemoryStore(10, quiet, () => 0, 'fallback'), 1);
+    const guarded = new FallbackStore(memory, new MemoryStore(10, quiet, () => 0, 'memory'), 1);
     expect(guarded.consume([five('a')])).toMatchObject([{ used: 1, source: 'store' }]);
     expect(guarded.peek([five('a')])).toMatchObject([{ used: 1, source: 'store' }]);
   });
@@ -100,9 +100,9 @@ describe("while it is down, 'memory'", () => {
     const two = five('a', 'memory', { limit: 2 });
     const results = [await consume(two), await consume(two), await consume(two)].flat();
     expect(brief(results)).toEqual([
-      ['a', true, 1, 'fallback'],
-      ['a', true, 2, 'fallback'],
-      ['a', false, 2, 'fallback'],
+      ['a', true, 1, 'memory'],
+      ['a', true, 2, 'memory'],
+      ['a', false, 2, 'memory'],
     ]);
     expect(results[2]).toMatchObject({ resetAfterMs: 60_000, retryAfterMs: 60_000, remaining: 0 });
   });
@@ -111,11 +111,11 @@ describe("while it is down, 'memory'", () => {
     const { consume, goDown, comeBack } = make();
     await consume(five('a', 'memory', { cost: 3 }));
     goDown();
-    expect(brief(await consume(five('a')))).toEqual([['a', true, 1, 'fallback']]);
+    expect(brief(await consume(five('a')))).toEqual([['a', true, 1, 'memory']]);
     comeBack();
     expect(brief(await consume(five('a')))).toEqual([['a', true, 4, 'store']]);
     goDown();
-    expect(brief(await consume(five('a')))).toEqual([['a', true, 2, 'fallback']]);
+    expect(brief(await consume(five('a')))).toEqual([['a', true, 2, 'memory']]);
   });
 
   it('charges all or none, and denied visits where they count', async () => {
@@ -127,9 +127,9 @@ describe("while it is down, 'memory'", () => {
       five('c', 'memory', { limit: 0 }),
     );
     expect(brief(denied)).toEqual([
-      ['a', true, 0, 'fallback'],
-      ['b', true, 1, 'fallback'],
-      ['c', false, 0, 'fallback'],
+      ['a', true, 0, 'memory'],
+      ['b', true, 1, 'memory'],
+      ['c', false, 0, 'memory'],
     ]);
     expect(fallback.size).toBe(1);
   });
@@ -138,7 +138,7 @@ describe("while it is down, 'memory'", () => {
     const { consume, peek, goDown } = make();
     goDown();
     await consume(five('a'));
-    for (let i = 0; i < 3; i++) expect(brief(await peek(five('a')))).toEqual([['a', true, 1, 'fallback']]);
+    for (let i = 0; i < 3; i++) expect(brief(await peek(five('a')))).toEqual([['a', true, 1, 'memory']]);
   });
 });
 
@@ -158,7 +158,7 @@ describe("while it is down, 'allow'", () => {
           remaining: 5,
           resetAfterMs: 0,
           retryAfterMs: 0,
-          source: 'open',
+          source: 'allow',
         },
       ]);
     }
@@ -168,7 +168,7 @@ describe("while it is down, 'allow'", () => {
   it('lets a look pass too', async () => {
     const { peek, goDown } = make();
     goDown();
-    expect(brief(await peek(five('a', 'allow')))).toEqual([['a', true, 0, 'open']]);
+    expect(brief(await peek(five('a', 'allow')))).toEqual([['a', true, 0, 'allow']]);
   });
 
   it.each([
@@ -179,7 +179,7 @@ describe("while it is down, 'allow'", () => {
   ])('lets pass %s', async (_, parts) => {
     const { consume, goDown } = make();
     goDown();
-    expect(brief(await consume(five('a', 'allow', parts)))).toEqual([['a', true, 0, 'open']]);
+    expect(brief(await consume(five('a', 'allow', parts)))).toEqual([['a', true, 0, 'allow']]);
   });
 });
 
@@ -195,10 +195,10 @@ describe("while it is down, 'deny'", () => {
 
 describe('while it is down, of several policies the strictest stands', () => {
   it.each<[a: OnStoreError, b: OnStoreError, sources: [string, string], used: [number, number]]>([
-    ['memory', 'memory', ['fallback', 'fallback'], [1, 1]],
-    ['memory', 'allow', ['fallback', 'open'], [1, 0]],
-    ['allow', 'memory', ['open', 'fallback'], [0, 1]],
-    ['allow', 'allow', ['open', 'open'], [0, 0]],
+    ['memory', 'memory', ['memory', 'memory'], [1, 1]],
+    ['memory', 'allow', ['memory', 'allow'], [1, 0]],
+    ['allow', 'memory', ['allow', 'memory'], [0, 1]],
+    ['allow', 'allow', ['allow', 'allow'], [0, 0]],
   ])('%s beside %s', async (a, b, sources, used) => {
     const { consume, peek, goDown, fallback } = make();
     goDown();
@@ -235,12 +235,12 @@ describe('while it is down, of several policies the strictest stands', () => {
       five('d'),
     );
     expect(brief(results)).toEqual([
-      ['a', true, 0, 'open'],
-      ['b', false, 0, 'fallback'],
-      ['c', true, 0, 'open'],
-      ['d', true, 0, 'fallback'],
+      ['a', true, 0, 'allow'],
+      ['b', false, 0, 'memory'],
+      ['c', true, 0, 'allow'],
+      ['d', true, 0, 'memory'],
     ]);
-    expect(toVerdict(results)).toMatchObject({ allowed: false, source: 'open', tightest: { name: 'b' } });
+    expect(toVerdict(results)).toMatchObject({ allowed: false, source: 'allow', tightest: { name: 'b' } });
   });
 
   it('asks nothing for no checks', async () => {
@@ -336,9 +336,9 @@ describe('a refund', () => {
     comeBack();
     const after = await guarded.refund(checks, results);
     expect(brief(after)).toEqual([
-      ['a', true, 0, 'fallback'],
-      ['b', true, 0, 'open'],
-      ['c', true, 0, 'fallback'],
+      ['a', true, 0, 'memory'],
+      ['b', true, 0, 'allow'],
+      ['c', true, 0, 'memory'],
     ]);
     expect(after[1]).toBe(results[1]);
     expect(fallback.size).toBe(0);
@@ -354,8 +354,8 @@ describe('a refund', () => {
     const [ofC] = (await guarded.consume([c], true)) as [CheckResult];
     expect(brief(await guarded.refund([c, b, a], [ofC, ofB, ofA]))).toEqual([
       ['c', true, 0, 'store'],
-      ['b', true, 0, 'open'],
-      ['a', true, 0, 'fallback'],
+      ['b', true, 0, 'allow'],
+      ['a', true, 0, 'memory'],
     ]);
     expect([inner.size, fallback.size]).toEqual([0, 0]);
   });
@@ -431,7 +431,7 @@ describe('the rest', () => {
         throw error;
       },
     });
-    const guarded = new GuardedStore(store, memory, 1);
+    const guarded = new FallbackStore(store, memory, 1);
     expect(thrownBy(() => guarded.consume([five('a', 'allow')]))).toBe(error);
   });
 });

@@ -1,6 +1,6 @@
 import type { Check, CheckResult } from '../../../../src/core/check.js';
 import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
-import { PartedStore } from '../../../../src/store/layers/split-store.js';
+import { SplitStore } from '../../../../src/store/layers/split-store.js';
 import type { Store } from '../../../../src/core/store.js';
 import { check } from '../../../support/check.js';
 import { quiet } from '../../../support/subjects.js';
@@ -35,7 +35,7 @@ function make() {
     open: async () => void asked.push(['open', []]),
     close: async () => void asked.push(['close', []]),
   };
-  const store = new PartedStore(
+  const store = new SplitStore(
     inner,
     ({ key }) => key.slice(0, 1),
     (checks) => asked.push(['about to refund', keys(checks)]),
@@ -182,7 +182,7 @@ describe('PartedStore', () => {
   it('fails at once where a part cannot be named, and charges nothing', () => {
     const { asked } = make();
     const inner = make();
-    const store = new PartedStore(inner.store, ({ key }) => {
+    const store = new SplitStore(inner.store, ({ key }) => {
       if (key === 'b') throw new Error('no part');
       return key;
     });

@@ -1,67 +1,67 @@
 import fc from 'fast-check';
-import { type Counter, Lane } from '../../../../src/store/memory/counter-group.js';
+import { type Counter, CounterGroup } from '../../../../src/store/memory/counter-group.js';
 
-function keysOf({ byEnd }: Lane): string[] {
+function keysOf({ byEnd }: CounterGroup): string[] {
   const keys: string[] = [];
   for (let at = byEnd.first; at !== undefined; at = at.byEnd?.next) keys.push(at.key);
   return keys;
 }
 
-function laneOf(...keys: string[]): { lane: Lane; counters: Counter[] } {
-  const lane = new Lane();
-  const counters = keys.map((key) => counterIn(lane, key));
-  for (const counter of counters) lane.add(counter);
-  return { lane, counters };
+function laneOf(...keys: string[]): { group: CounterGroup; counters: Counter[] } {
+  const group = new CounterGroup();
+  const counters = keys.map((key) => counterIn(group, key));
+  for (const counter of counters) group.add(counter);
+  return { group, counters };
 }
 
-function counterIn(lane: Lane, key: string): Counter {
-  return { key, endsAtMs: 0, used: 1, lane, byEnd: undefined, below: undefined };
+function counterIn(group: CounterGroup, key: string): Counter {
+  return { key, endsAtMs: 0, used: 1, group, byEnd: undefined, below: undefined };
 }
 
-describe('Lane', () => {
+describe('CounterGroup', () => {
   it.each([
     ['first', 0, ['b', 'c']],
     ['middle', 1, ['a', 'c']],
     ['last', 2, ['a', 'b']],
   ])('lets the %s one leave', (_, index, keys) => {
-    const { lane, counters } = laneOf('a', 'b', 'c');
-    lane.remove(counters[index]!);
-    expect([keysOf(lane), lane.size]).toEqual([keys, 2]);
+    const { group, counters } = laneOf('a', 'b', 'c');
+    group.remove(counters[index]!);
+    expect([keysOf(group), group.size]).toEqual([keys, 2]);
     expect(counters[index]).toMatchObject({ byEnd: undefined, below: undefined });
   });
 
   it('parts with the soonest to end below its limit, and with full ones only when all are', () => {
-    const { lane, counters } = laneOf('a', 'b', 'c');
+    const { group, counters } = laneOf('a', 'b', 'c');
     const [a, b, c] = counters as [Counter, Counter, Counter];
-    expect(lane.leastMissed).toBe(a);
-    lane.markFull(a);
-    expect(lane.leastMissed).toBe(b);
-    lane.markFull(c);
-    lane.markFull(c);
-    expect(lane.leastMissed).toBe(b);
-    lane.markFull(b);
-    expect(lane.leastMissed).toBe(a);
-    lane.remove(a);
-    expect(lane.leastMissed).toBe(b);
-    expect(laneOf().lane.leastMissed).toBeUndefined();
+    expect(group.evictionCandidate).toBe(a);
+    group.markAtLimit(a);
+    expect(group.evictionCandidate).toBe(b);
+    group.markAtLimit(c);
+    group.markAtLimit(c);
+    expect(group.evictionCandidate).toBe(b);
+    group.markAtLimit(b);
+    expect(group.evictionCandidate).toBe(a);
+    group.remove(a);
+    expect(group.evictionCandidate).toBe(b);
+    expect(laneOf().group.evictionCandidate).toBeUndefined();
   });
 
   it('keeps its order whoever comes and leaves', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.boolean(), fc.nat())), (steps) => {
-        const { lane } = laneOf();
+        const { group } = laneOf();
         const model: Counter[] = [];
         for (const [comes, number] of steps) {
           if (comes || model.length === 0) {
-            const one = counterIn(lane, String(number));
+            const one = counterIn(group, String(number));
             model.push(one);
-            lane.add(one);
+            group.add(one);
           } else {
-            lane.remove(model.splice(number % model.length, 1)[0]!);
+            group.remove(model.splice(number % model.length, 1)[0]!);
           }
         }
-        expect(keysOf(lane)).toEqual(model.map(({ key }) => key));
-        expect(lane.size).toBe(model.length);
+        expect(keysOf(group)).toEqual(model.map(({ key }) => key));
+        expect(group.size).toBe(model.length);
       }),
     );
   });

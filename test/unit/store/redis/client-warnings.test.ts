@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis';
-import { complaintsOf } from '../../../../src/store/redis/client-warnings.js';
+import { clientWarnings } from '../../../../src/store/redis/client-warnings.js';
 
 const DISCARD = 'give it maxRetriesPerRequest: 0 and autoResendUnfulfilledCommands: false';
 const FAILOVER = 'give it retryDelayOnFailover: 0';
@@ -8,12 +8,12 @@ const HANGING = 'give it socketTimeout: 10000';
 /** What is said of a client of ioredis with these options, which connects nowhere. */
 function ofRedis(options: object): string[] {
   const client = new Redis({ ...options, lazyConnect: true });
-  return complaintsOf(client);
+  return clientWarnings(client);
 }
 
 function ofCluster(options: object): string[] {
   const client = new Cluster([{ host: '127.0.0.1', port: 1 }], { ...options, lazyConnect: true });
-  return complaintsOf(client);
+  return clientWarnings(client);
 }
 
 function expectComplaints(complaints: readonly string[], advice: readonly string[]): void {
@@ -94,7 +94,7 @@ describe('what is said of a client of another copy', () => {
     [false, [DISCARD, HANGING]],
     [true, [FAILOVER, HANGING]],
   ])('that shows no options, the worst (a Cluster: %p)', (isCluster, advice) => {
-    expectComplaints(complaintsOf({ ...client, isCluster }), advice);
-    expectComplaints(complaintsOf({ ...client, isCluster, options: undefined }), advice);
+    expectComplaints(clientWarnings({ ...client, isCluster }), advice);
+    expectComplaints(clientWarnings({ ...client, isCluster, options: undefined }), advice);
   });
 });

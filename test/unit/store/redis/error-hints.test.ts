@@ -1,4 +1,4 @@
-import { advised, describe as describeError } from '../../../../src/store/redis/error-hints.js';
+import { withHint, describe as describeError } from '../../../../src/store/redis/error-hints.js';
 
 describe('advised', () => {
   it.each([
@@ -32,9 +32,9 @@ describe('advised', () => {
     ['ERR Unknown Redis command called from script script: 1f2', 'enable EVALSHA and EVAL'],
     ['no answer in time', 'timeoutMs is too short'],
   ])('says what to do about %s', (message, advice) => {
-    expect(advised(message).startsWith(`${message} (`)).toBe(true);
-    expect(advised(message)).toContain(advice);
-    expect(advised(message)).not.toContain('\n');
+    expect(withHint(message).startsWith(`${message} (`)).toBe(true);
+    expect(withHint(message)).toContain(advice);
+    expect(withHint(message)).not.toContain('\n');
   });
 
   it.each([
@@ -42,7 +42,7 @@ describe('advised', () => {
     ['the connection is not ready (status: connecting)'],
     [''],
   ])('leaves as it is what it knows nothing about: %p', (message) => {
-    expect(advised(message)).toBe(message);
+    expect(withHint(message)).toBe(message);
   });
 });
 

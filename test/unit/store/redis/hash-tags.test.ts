@@ -1,8 +1,8 @@
 import calculateSlot from 'cluster-key-slot';
 import fc from 'fast-check';
 import type { Check } from '../../../../src/core/check.js';
-import { encodeParts, keyHead, ruleId } from '../../../../src/core/counter-key.js';
-import { type HashTag, Placement } from '../../../../src/store/redis/hash-tags.js';
+import { encodeParts, keyPrefix, ruleId } from '../../../../src/core/counter-key.js';
+import { type HashTag, HashTags } from '../../../../src/store/redis/hash-tags.js';
 import { check } from '../../../support/check.js';
 import { thrownBy } from '../../fixtures.js';
 
@@ -11,13 +11,13 @@ const DAY_MS = 86_400_000;
 
 /** A check as a rule makes it. */
 function ruleCheck(rule: string, windowMs: number, ...values: string[]): Check {
-  const group = keyHead('fl', ruleId(rule, [rule]), windowMs);
+  const group = keyPrefix('fl', ruleId(rule, [rule]), windowMs);
   return check(group + encodeParts(values), { group, windowMs, name: rule });
 }
 
-function placed(options: { buckets?: number; hashTag?: HashTag; namespace?: string } = {}): Placement {
+function placed(options: { buckets?: number; hashTag?: HashTag; namespace?: string } = {}): HashTags {
   const { buckets = 256, hashTag, namespace = 'fl' } = options;
-  return new Placement({ namespace, buckets, hashTag });
+  return new HashTags({ namespace, buckets, hashTag });
 }
 
 /** Pearson's: about the number of cells less one where all of them are alike. */
@@ -132,7 +132,7 @@ describe('the key of a counter', () => {
   it.each([['a'], ['shop:eu-1.a_b'], ['x'.repeat(32)]])(
     'keeps the namespace %s before its tag',
     (namespace) => {
-      const group = keyHead(namespace, 'r', MINUTE_MS);
+      const group = keyPrefix(namespace, 'r', MINUTE_MS);
       const one = check(`${group}user-1`, { group });
       expect(placed({ namespace }).keyOf(one)).toMatch(/^[^{}]+:\{\d+\}:r:60000:user-1$/);
       expect(placed({ namespace }).keyOf(one).startsWith(`${namespace}:{`)).toBe(true);

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Call, Caller } from '../../../../src/store/redis/sender.js';
+import { type Call, Sender } from '../../../../src/store/redis/sender.js';
 import { Deadline, TimeoutError } from '../../../../src/store/redis/deadline.js';
 import { NotReadyError } from '../../../../src/store/redis/errors.js';
 import type { Connection } from '../../../../src/store/redis/connection.js';
@@ -23,7 +23,7 @@ function make() {
     changed: () => change,
     watch: (server: string) => void state.watched.push(server),
   } as unknown as Connection;
-  const caller = new Caller(connection);
+  const caller = new Sender(connection);
   const call = (changes: Partial<Call> = {}): Promise<unknown> =>
     caller.call(new Script(''), {
       keys: [],

@@ -1,4 +1,4 @@
-import { Outage } from '../../../../src/store/redis/server-health.js';
+import { ServerHealth } from '../../../../src/store/redis/server-health.js';
 
 const { jest } = import.meta;
 const LOST = 'Redis is not asked any more, onStoreError decides until it answers again: ';
@@ -18,7 +18,7 @@ function make() {
     warn: (line: string) => void lines.push(`warn: ${line}`),
     error: (line: string) => void lines.push(`error: ${line}`),
   };
-  const outage = new Outage(log, (server) => ours.has(server));
+  const outage = new ServerHealth(log, (server) => ours.has(server));
   return { outage, lines, dismiss: (server: string) => void ours.delete(server) };
 }
 
@@ -40,7 +40,7 @@ describe('the breakers of servers', () => {
   it('are all tried at once when there is hope', () => {
     const { outage } = make();
     for (const server of ['a', 'b']) outage.breakerOf(server).open('lost');
-    outage.hope();
+    outage.allowProbe();
     expect(['a', 'b', 'a', 'b'].map((server) => outage.breakerOf(server).admits())).toEqual([
       true,
       true,
@@ -57,7 +57,7 @@ describe('the health', () => {
     const well = { store: 'redis', isUp: true, reason: undefined, since: undefined };
     expect(outage.health()).toEqual(well);
     outage.breakerOf('a').succeed();
-    for (let i = 0; i < 4; i++) outage.breakerOf('a').fail('slow', 'late');
+    for (let i = 0; i < 4; i++) outage.breakerOf('a').fail('slow', 'timeout');
     expect(outage.health()).toEqual(well);
     expect(lines).toEqual([]);
   });
@@ -88,7 +88,7 @@ describe('the health', () => {
 describe('the operator', () => {
   it('hears a line when a server is lost, and one when it answers', () => {
     const { outage, lines } = make();
-    for (let i = 0; i < 20; i++) outage.breakerOf('a').fail('no answer', 'late');
+    for (let i = 0; i < 20; i++) outage.breakerOf('a').fail('no answer', 'timeout');
     jest.advanceTimersByTime(12_340);
     outage.breakerOf('a').succeed();
     outage.breakerOf('a').succeed();
@@ -126,7 +126,7 @@ describe('the operator', () => {
 });
 
 describe('a server that comes and goes', () => {
-  const flap = (outage: Outage, times: number): void => {
+  const flap = (outage: ServerHealth, times: number): void => {
     for (let i = 0; i < times; i++) {
       outage.breakerOf('a').open('lost');
       outage.breakerOf('a').succeed();
@@ -204,7 +204,7 @@ describe('a server that was replaced', () => {
     const { outage, dismiss } = make();
     const old = outage.breakerOf('a');
     const fail = (times: number): void => {
-      for (let i = 0; i < times; i++) old.fail('no answer', 'late');
+      for (let i = 0; i < times; i++) old.fail('no answer', 'timeout');
     };
     before(fail);
     dismiss('a');
