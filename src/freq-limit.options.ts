@@ -2,7 +2,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import { type IsSkipped, compileSkip } from './contexts/skip-callers.js';
 import type { OnStoreError } from './core/check.js';
-import { FreqLimitError } from './core/errors.js';
+import { invalidOptions } from './core/errors.js';
 import {
   aFunction,
   BOOLEAN,
@@ -382,8 +382,4 @@ function adaptersOf(given: unknown, reader: OptionReader): Readonly<Record<strin
     for (const [name, value] of Object.entries(functions)) of.optional(name, value, A_FUNCTION);
   }
   return adapters as Readonly<Record<string, ContextAdapter>>;
-}
-
-export function invalidOptions(message: string, cause?: unknown): FreqLimitError {
-  return new FreqLimitError('FREQ_LIMIT_INVALID_OPTIONS', message, { cause });
 }

@@ -18,12 +18,7 @@ export {
   FreqLimitService,
   type RuleCheck,
 } from './freq-limit.service.js';
-export {
-  FreqLimitError,
-  type FreqLimitErrorCode,
-  FreqLimitTypeError,
-  isFreqLimitError,
-} from './core/errors.js';
+export { FreqLimitError, type FreqLimitErrorCode, isFreqLimitError } from './core/errors.js';
 export type { ContextAdapter } from './contexts/context-adapter.js';
 export type { MaybePromise } from './core/maybe-promise.js';
 export type { ClientRequest } from './core/request.js';

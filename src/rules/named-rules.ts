@@ -1,11 +1,10 @@
-import { FreqLimitError, formatForLog } from '../core/errors.js';
+import { FreqLimitError, formatForLog, invalidRule } from '../core/errors.js';
 import { OptionReader } from '../core/validate.js';
 import { looksLikeWindow } from './window.js';
 import type { Level } from './plan.js';
 import {
   type DeclaredRule,
   HINTS,
-  invalidRule,
   NAME,
   planRule,
   RULE_PROPERTIES,

@@ -1,7 +1,6 @@
-import { formatForLog } from '../core/errors.js';
+import { formatForLog, invalidRule } from '../core/errors.js';
 import {
   type DeclaredRule,
-  invalidRule,
   type Owner,
   planRule,
   type PlannedRule,

@@ -1,6 +1,6 @@
 import type { OnStoreError } from '../core/check.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
-import { FreqLimitError } from '../core/errors.js';
+import { invalidRule } from '../core/errors.js';
 import {
   aFunction,
   BOOLEAN,
@@ -205,10 +205,6 @@ function keyOf(rule: FreqLimitRule, defaults: RuleDefaults, reader: OptionReader
 
 function isFunction(value: unknown): boolean {
   return typeof value === 'function';
-}
-
-export function invalidRule(message: string, cause?: unknown): FreqLimitError {
-  return new FreqLimitError('FREQ_LIMIT_INVALID_RULE', message, { cause });
 }
 
 /** The head for a constant window is made once; those for a function's windows as they come. */
