@@ -25,7 +25,7 @@ export type { ClientRequest } from './core/request.js';
 export type { Denial, ErrorFormat } from './answers/error-body.js';
 export type { CheckResult, OnStoreError, Source } from './core/check.js';
 export type { HashKeys } from './core/key-hash.js';
-export type { Verdict, VerdictSource } from './core/verdict.js';
+export type { Verdict } from './core/verdict.js';
 export type { HeadersOption } from './answers/headers.js';
 export type {
   CountWhen,
