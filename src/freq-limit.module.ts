@@ -23,7 +23,8 @@ import {
   ConfigurableModuleClass,
   type OPTIONS_TYPE,
 } from './freq-limit.module-definition.js';
-import { type ResolvedOptions, resolveOptions } from './freq-limit.options.js';
+import type { ResolvedOptions } from './freq-limit.options.js';
+import { resolveOptions } from './freq-limit.resolve-options.js';
 import { FreqLimitPlans, type HandlerPlan } from './plans/plans.js';
 import { VerdictEvents } from './decisions/events.js';
 import { FreqLimitService } from './freq-limit.service.js';

@@ -1,0 +1,73 @@
+import type { OnStoreError } from '../core/check.js';
+import type { KeyHasher } from '../core/key-hash.js';
+import type { MaybePromise } from '../core/maybe-promise.js';
+import type { CompiledKey } from './key/compile-key.js';
+import type { DenialMessage, FreqLimitRule, FromContext, OnMissingKey, Outcome, Scope } from './rule.js';
+
+/** A rule as it was declared, and where. */
+export interface DeclaredRule {
+  readonly rule: FreqLimitRule;
+  /** The entry of `namedRules` that is referred to; `rule` is then what the reference changes. */
+  readonly named?: string | undefined;
+  /** The level at which the rule is declared. It is also the rule's scope unless the rule has another. */
+  readonly level: Scope;
+  /** The place as messages show it: `@FreqLimit on SmsController.send`. */
+  readonly place: string;
+}
+
+/** The module's options that apply to a rule without its own. */
+export interface RuleDefaults {
+  readonly namespace: string;
+  readonly defaultKey: FreqLimitRule['key'];
+  readonly onMissingKey: OnMissingKey;
+  readonly countDenied: boolean;
+  readonly onStoreError: OnStoreError;
+  /** Hashes values from clients, if `hashKeys` is set. */
+  readonly hashKey: KeyHasher;
+}
+
+/** The class and handler that a rule is planned for. They make its counters distinct. */
+export interface Owner {
+  /** `SmsController`. */
+  readonly className: string;
+  /** Distinguishes the class from others of the same name. It is equal in every process. */
+  readonly classIdentity: string;
+  /** `send`; `undefined` for the class as a whole. */
+  readonly handler: string | undefined;
+}
+
+/** A rule that is checked and compiled for one handler, so that a request parses and validates nothing. */
+export interface PlannedRule {
+  /** The declared name; `undefined` for a rule without one. */
+  readonly declaredName: string | undefined;
+  /** The name in headers and results. */
+  readonly name: string;
+  /** Where the rule is declared, as messages show it. */
+  readonly place: string;
+  /** The level at which the rule is declared. */
+  readonly level: Scope;
+  readonly scope: Scope;
+  /** Identifies the rule's counters: rules with the same id and window share them. */
+  readonly id: string;
+  readonly key: CompiledKey;
+  /** In milliseconds. */
+  readonly window: number | FromContext<unknown>;
+  readonly limit: number | FromContext<unknown>;
+  readonly cost: number | FromContext<unknown>;
+  readonly onMissingKey: OnMissingKey;
+  readonly countDenied: boolean;
+  readonly onStoreError: OnStoreError;
+  readonly skipIf: FromContext<unknown> | undefined;
+  /** Whether a request with this outcome counts; `undefined` if all do. */
+  readonly shouldCount: ((outcome: Outcome) => MaybePromise<unknown>) | undefined;
+  readonly shadow: boolean;
+  readonly statusCode: number;
+  readonly message: DenialMessage | undefined;
+  readonly hidden: boolean;
+  /** The prefix of the counters' keys for a window. */
+  readonly keyPrefixFor: (windowMs: number) => string;
+  /** Hashes the encoded values that follow the prefix. A constant key is not hashed. */
+  readonly hashKey: KeyHasher;
+  /** Whether the rule has no functions: then its check is made without waiting, and cannot fail. */
+  readonly isStatic: boolean;
+}
