@@ -1,6 +1,6 @@
 import { declareReference, declareRule, nextOrder } from '../rules/metadata.js';
 import type { FreqLimitRule, KeySpec, FromContext, RuleChanges, Window } from '../rules/rule.js';
-import { decorate } from './decorate.js';
+import { classOrMethodDecorator } from './class-or-method.js';
 
 /**
  * Limits how often a handler, or all handlers of a controller together, may be visited. Any number may stand on
@@ -50,13 +50,13 @@ export function FreqLimit(
   const order = nextOrder();
   if (typeof first === 'string' && isChanges(second) && key === undefined) {
     const reference = { named: first, changes: second === undefined ? {} : { ...second } };
-    return decorate('@FreqLimit', (target, handler) => {
+    return classOrMethodDecorator('@FreqLimit', (target, handler) => {
       declareReference(reference, order, target, handler);
     });
   }
   const isRule = typeof first === 'object' && second === undefined;
   const rule = isRule ? { ...first } : ({ window: first, limit: second, key } as FreqLimitRule);
-  return decorate('@FreqLimit', (target, handler) => {
+  return classOrMethodDecorator('@FreqLimit', (target, handler) => {
     declareRule(rule, order, target, handler);
   });
 }

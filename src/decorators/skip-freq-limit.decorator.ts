@@ -1,5 +1,5 @@
 import { declareSkip } from '../rules/metadata.js';
-import { decorate } from './decorate.js';
+import { classOrMethodDecorator } from './class-or-method.js';
 
 /**
  * Takes rules away from a handler, or from all handlers of a controller: those of these names, or all when no name is
@@ -13,7 +13,7 @@ import { decorate } from './decorate.js';
  * ```
  */
 export function SkipFreqLimit(...names: string[]): ClassDecorator & MethodDecorator {
-  return decorate('@SkipFreqLimit', (target, handler) => {
+  return classOrMethodDecorator('@SkipFreqLimit', (target, handler) => {
     declareSkip(names, target, handler);
   });
 }

@@ -1,4 +1,4 @@
-import { decorate } from '../../../src/decorators/decorate.js';
+import { classOrMethodDecorator } from '../../../src/decorators/class-or-method.js';
 import { FreqLimit } from '../../../src/decorators/freq-limit.decorator.js';
 import { SkipFreqLimit } from '../../../src/decorators/skip-freq-limit.decorator.js';
 import { thrownBy } from '../fixtures.js';
@@ -30,10 +30,10 @@ const WRONG: [string, [object, string | symbol, unknown], string][] = [
   ['a parameter', [Controller.prototype, 'm', 0], 'Controller.m is neither'],
 ];
 
-describe('decorate', () => {
+describe('classOrMethodDecorator', () => {
   it('declares on a class and on a method', () => {
     const seen: unknown[] = [];
-    const decorator = decorate('@X', (...where) => seen.push(where)) as AnyDecorator;
+    const decorator = classOrMethodDecorator('@X', (...where) => seen.push(where)) as AnyDecorator;
     decorator(Controller);
     decorator(...on(Controller.prototype, 'm'));
     expect(seen).toEqual([
@@ -44,7 +44,7 @@ describe('decorate', () => {
 
   it.each(WRONG)('throws on %s', (_, where, message) => {
     const seen: unknown[] = [];
-    const decorator = decorate('@X', (...declared) => seen.push(declared)) as AnyDecorator;
+    const decorator = classOrMethodDecorator('@X', (...declared) => seen.push(declared)) as AnyDecorator;
     expect(thrownBy(() => decorator(...where))).toMatchObject({
       name: 'FreqLimitError',
       code: 'FREQ_LIMIT_INVALID_RULE',

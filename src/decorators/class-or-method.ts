@@ -5,7 +5,7 @@ import { markMethod } from '../rules/handler-places.js';
  * Makes a decorator for classes and their methods.
  * @returns a decorator that throws a `FreqLimitError` with `FREQ_LIMIT_INVALID_RULE` anywhere else
  */
-export function decorate(
+export function classOrMethodDecorator(
   name: string,
   declare: (target: object, handler: string | undefined) => void,
 ): ClassDecorator & MethodDecorator {
