@@ -2,7 +2,7 @@ import { invalidRule } from '../core/errors.js';
 import { markMethod } from '../rules/handler-places.js';
 
 /**
- * Makes a decorator for classes and their methods.
+ * Makes a decorator for classes and methods.
  * @returns a decorator that throws a `FreqLimitError` with `FREQ_LIMIT_INVALID_RULE` anywhere else
  */
 export function classOrMethodDecorator(

@@ -56,7 +56,7 @@ describe('classOrMethodDecorator', () => {
   it.each([
     ['@FreqLimit', FreqLimit('1m', 1)],
     ['@SkipFreqLimit', SkipFreqLimit()],
-  ])('allows %s nowhere else', (name, decorator) => {
+  ])('rejects %s anywhere else', (name, decorator) => {
     for (const [, where] of WRONG) {
       expect(() => (decorator as AnyDecorator)(...where)).toThrow(`${name} is for classes and methods; `);
     }
