@@ -15,7 +15,7 @@ export class CodesController {
   }
 
   @EventPattern('codes.used')
-  @FreqLimit('1s', 100, 'all') // see "Denied events"
+  @FreqLimit('1s', 100, 'all') // see "Events" in docs/microservices.md
   used(@Payload() { code }: { code: string }) {
     this.spent.add(code);
   }
