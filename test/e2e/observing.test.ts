@@ -22,7 +22,7 @@ import {
   ReportsController,
   tried,
   watchDenials,
-  whoWouldBeDenied,
+  trial,
   wouldDeny,
 } from '../../examples/http/observing.js';
 import {
@@ -475,7 +475,7 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
 
   it('names those of the example whom it would have denied', async () => {
     wouldDeny.length = 0;
-    const limits = { ...whoWouldBeDenied, rules: [{ ...tried, limit: 1 }] };
+    const limits = { ...trial, rules: [{ ...tried, limit: 1 }] };
     const { url } = await startApp(platform, { controllers: [Limited], limits });
     await statuses(2, () => fetch(url));
     expect(wouldDeny).toEqual([['tried', 2, Limited]]);
