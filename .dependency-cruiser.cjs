@@ -1,27 +1,42 @@
-/** Who may import whom: one way only. */
-const LAYER = '^src/(contexts|http|store|rules)/';
+/** Which folders of src/ a folder may import, apart from itself: one way only. The files of src/ itself may import all. */
+const MAY_IMPORT = {
+  core: [],
+  nest: ['core'],
+  store: ['core'],
+  contexts: ['core'],
+  rules: ['core', 'contexts'],
+  decisions: ['core', 'nest', 'contexts', 'rules'],
+  answers: ['core', 'nest', 'contexts', 'rules'],
+  plans: ['core', 'nest', 'contexts', 'rules', 'decisions', 'answers'],
+  warnings: ['core', 'nest', 'contexts', 'rules', 'plans'],
+  decorators: ['core', 'rules', 'decisions'],
+};
+
+const oneWay = Object.entries(MAY_IMPORT).map(([folder, others]) => ({
+  name: `${folder}-looks-only-down`,
+  comment: `src/${folder} may import ${others.join(', ') || 'no other folder'}`,
+  severity: 'error',
+  from: { path: `^src/${folder}/` },
+  to: { path: '^src/', pathNot: `^src/(${[folder, ...others].join('|')})/` },
+}));
 
 module.exports = {
   forbidden: [
     { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
     {
+      name: 'no-folders-that-import-each-other',
+      severity: 'error',
+      scope: 'folder',
+      from: {},
+      to: { circular: true },
+    },
+    ...oneWay,
+    {
       name: 'core-is-pure',
-      comment: 'core/ knows no framework, no client and no other folder',
+      comment: 'core/ knows no framework and no client',
       severity: 'error',
       from: { path: '^src/core' },
       to: { pathNot: ['^src/core', '^(node:)?crypto$'] },
-    },
-    {
-      name: 'layers-do-not-look-sideways',
-      severity: 'error',
-      from: { path: LAYER },
-      to: { path: LAYER, pathNot: '^src/$1/' },
-    },
-    {
-      name: 'layers-do-not-look-up',
-      severity: 'error',
-      from: { path: [LAYER, '^src/decorators'] },
-      to: { path: '^src/[^/]+\\.ts$' },
     },
     {
       name: 'ioredis-only-in-the-redis-store',

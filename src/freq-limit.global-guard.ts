@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, UseGuards } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { FreqLimitGuard } from './freq-limit.guard.js';
-import { FREQ_LIMIT_GUARD } from './freq-limit.tokens.js';
+import { FREQ_LIMIT_GUARD } from './core/tokens.js';
 
 /**
  * Puts `FreqLimitGuard` before every handler of the application.

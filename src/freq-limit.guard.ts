@@ -2,55 +2,55 @@ import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@ne
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import type { Adapters } from './contexts/adapters.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
-import { isFieldOfResult } from './contexts/graphql-context.js';
-import { keep, take } from './contexts/invocations.js';
-import { ContextVisit } from './contexts/visit.js';
+import { isFieldResolver } from './contexts/graphql-context.js';
+import { saveDecision, takeUnsettled } from './decisions/decisions.js';
+import { ContextRequest } from './contexts/client-request.js';
 import type { CheckResult } from './core/check.js';
-import { isPromise, type MaybePromise, then } from './core/maybe-promise.js';
+import { isPromise, type MaybePromise, andThen } from './core/maybe-promise.js';
 import { toVerdict, type Verdict } from './core/verdict.js';
-import { LoggedAddressAdvice } from './freq-limit.address-advice.js';
-import { AnswerHeaders } from './freq-limit.answer-headers.js';
-import { isOfNest, isOneCall } from './freq-limit.one-call.js';
+import { LoggedAddressWarnings } from './warnings/address-warnings.js';
+import { ResponseHeaders } from './answers/response-headers.js';
+import { isOfNest, isOneCall } from './decisions/one-call.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
-import type { FreqLimitPlans } from './freq-limit.plans.js';
-import { Refusals } from './freq-limit.refusals.js';
-import type { Reporter } from './freq-limit.reporter.js';
-import { KnownOutcomes } from './freq-limit.known-outcomes.js';
-import { type Response, Settlement } from './freq-limit.settlement.js';
+import type { FreqLimitPlans } from './plans/plans.js';
+import { Exceptions } from './answers/exceptions.js';
+import type { VerdictEvents } from './decisions/events.js';
+import { KnownOutcomes } from './decisions/known-outcomes.js';
+import { type StatusResponse, Settlement } from './decisions/settlement.js';
 import {
   FREQ_LIMIT_ADAPTERS,
   FREQ_LIMIT_GUARD,
   FREQ_LIMIT_PLANS,
-  FREQ_LIMIT_REPORTER,
+  FREQ_LIMIT_EVENTS,
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
-} from './freq-limit.tokens.js';
-import { onFinish } from './http/on-finish.js';
+} from './core/tokens.js';
+import { onResponseEnd } from './decisions/response-end.js';
 import type { Plan } from './rules/plan.js';
-import { evaluate, type MissingKey, type PlannedCheck, resolve } from './rules/resolve.js';
+import { evaluate, type MissingKey, type PlannedCheck, resolve } from './rules/to-checks.js';
 import { withShadows } from './rules/shadow.js';
-import type { Store } from './store/store.js';
+import type { Store } from './core/store.js';
 
 // The guard may run several times for one call of a handler: globally, on the class, on the method, as a subclass, from a
 // guard of the application. Nest makes one context for all of them, which stores the outcome, also a denial.
 const DECIDED = Symbol.for('nestjs-freq-limit:decided');
 const ASKED = Symbol.for('nestjs-freq-limit:asked');
 
-interface Decided {
+interface DecidedContext {
   [DECIDED]?: boolean | Promise<boolean> | undefined;
   /** The guard that has decided, and those that were called after it. */
   [ASKED]?: CanActivate | CanActivate[] | undefined;
 }
 
 /** One visit on its way through the guard. */
-interface Asked {
+interface GuardedCall {
   readonly context: ExecutionContext;
   readonly adapter: ContextAdapter;
   readonly plan: Plan;
 }
 
 /** What the store has answered to a visit's checks. */
-interface Answered {
+interface CountedRequest {
   readonly checks: readonly PlannedCheck[];
   readonly results: readonly CheckResult[];
 }
@@ -66,9 +66,9 @@ const MODULE = { place: 'FreqLimitModule' };
 export class FreqLimitGuard implements CanActivate {
   /** @internal */
   static readonly [FREQ_LIMIT_GUARD] = true;
-  private readonly advice = new LoggedAddressAdvice();
-  private readonly headers: AnswerHeaders;
-  private readonly refusals: Refusals;
+  private readonly advice = new LoggedAddressWarnings();
+  private readonly headers: ResponseHeaders;
+  private readonly refusals: Exceptions;
   private readonly settlement: Settlement;
   private readonly outcomes = new KnownOutcomes();
 
@@ -77,12 +77,12 @@ export class FreqLimitGuard implements CanActivate {
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     @Inject(FREQ_LIMIT_ADAPTERS) private readonly adapters: Adapters,
-    @Inject(FREQ_LIMIT_REPORTER) private readonly reporter: Reporter,
+    @Inject(FREQ_LIMIT_EVENTS) private readonly reporter: VerdictEvents,
     @Inject(HttpAdapterHost) http: HttpAdapterHost,
     @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
   ) {
-    this.headers = new AnswerHeaders(http, options);
-    this.refusals = new Refusals(options, this.headers);
+    this.headers = new ResponseHeaders(http, options);
+    this.refusals = new Exceptions(options, this.headers);
     this.settlement = new Settlement(store);
   }
 
@@ -92,13 +92,13 @@ export class FreqLimitGuard implements CanActivate {
    */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     if (!isOfNest(context)) return this.decide(context);
-    const call = context as Decided;
+    const call = context as DecidedContext;
     if (call[DECIDED] !== undefined && this.isSameCall(call, context)) return call[DECIDED];
     call[ASKED] = this;
     return (call[DECIDED] = this.decide(context));
   }
 
-  private isSameCall(call: Decided, context: ExecutionContext): boolean {
+  private isSameCall(call: DecidedContext, context: ExecutionContext): boolean {
     const asked = [call[ASKED] ?? []].flat().concat(this);
     if (!isOneCall(asked, context, this.config)) return false;
     call[ASKED] = asked;
@@ -107,8 +107,8 @@ export class FreqLimitGuard implements CanActivate {
 
   private decide(context: ExecutionContext): boolean | Promise<boolean> {
     const adapter = this.adapters.of(context.getType<string>());
-    let asked: Asked;
-    let answered: MaybePromise<Answered | undefined>;
+    let asked: GuardedCall;
+    let answered: MaybePromise<CountedRequest | undefined>;
     try {
       const plan = this.planOf(context);
       if (plan === undefined) return true;
@@ -126,32 +126,32 @@ export class FreqLimitGuard implements CanActivate {
 
   private planOf(context: ExecutionContext): Plan | undefined {
     const plan = this.plans.of(context.getClass(), context.getHandler());
-    return isField(context) ? plan?.own : plan;
+    return isField(context) ? plan?.handlerOnly : plan;
   }
 
-  private unlessSkipped(asked: Asked): MaybePromise<Answered | undefined> {
+  private unlessSkipped(asked: GuardedCall): MaybePromise<CountedRequest | undefined> {
     const { skipIf } = this.options;
     if (skipIf === undefined) return this.resolve(asked);
-    return then(evaluate(MODULE, 'skipIf', skipIf, asked.context), (skip) =>
+    return andThen(evaluate(MODULE, 'skipIf', skipIf, asked.context), (skip) =>
       skip === true ? undefined : this.resolve(asked),
     );
   }
 
-  private resolve({ context, adapter, plan }: Asked): MaybePromise<Answered | undefined> {
-    const visit = new ContextVisit(adapter, context, this.options.ipv6Subnet, this.advice);
+  private resolve({ context, adapter, plan }: GuardedCall): MaybePromise<CountedRequest | undefined> {
+    const visit = new ContextRequest(adapter, context, this.options.ipv6Subnet, this.advice);
     if (this.options.isSkipped?.(visit) === true) return undefined;
-    return then(resolve(plan, visit, context, this.reporter.shadowFailed), (checks) =>
+    return andThen(resolve(plan, visit, context, this.reporter.shadowFailed), (checks) =>
       this.ask(checks, plan),
     );
   }
 
-  private ask(checks: PlannedCheck[] | MissingKey, plan: Plan): MaybePromise<Answered | undefined> {
+  private ask(checks: PlannedCheck[] | MissingKey, plan: Plan): MaybePromise<CountedRequest | undefined> {
     if (!Array.isArray(checks)) throw this.refusals.ofMissingKey(checks);
     if (checks.length === 0) return undefined;
-    return then(this.store.consume(checks, plan.settles), (results) => ({ checks, results }));
+    return andThen(this.store.consume(checks, plan.hasCountWhen), (results) => ({ checks, results }));
   }
 
-  private conclude(answered: Answered | undefined, asked: Asked): boolean | Promise<boolean> {
+  private conclude(answered: CountedRequest | undefined, asked: GuardedCall): boolean | Promise<boolean> {
     if (answered === undefined) return true;
     const { checks, results } = answered;
     const { context, plan } = asked;
@@ -162,24 +162,28 @@ export class FreqLimitGuard implements CanActivate {
     this.reporter.report(verdict, context);
     if (plan.hasShadows) this.reporter.reportShadows(verdict, context);
     if (!allowed) return this.deny(verdict, checks, asked);
-    if (plan.isKept) this.keep(verdict, answered, asked);
+    if (plan.keepsDecision) this.keep(verdict, answered, asked);
     return true;
   }
 
   /** Sets the headers, but for those of a redirection, as the draft wants it. */
-  private show(verdict: Verdict, checks: readonly PlannedCheck[], { context, adapter, plan }: Asked): void {
+  private show(
+    verdict: Verdict,
+    checks: readonly PlannedCheck[],
+    { context, adapter, plan }: GuardedCall,
+  ): void {
     if (!plan.redirects || !verdict.allowed) this.headers.show(verdict, checks, context, adapter);
   }
 
   /** Lets those who come after it know what was decided, and gives back what should not have counted. */
-  private keep(verdict: Verdict, { checks, results }: Answered, asked: Asked): void {
+  private keep(verdict: Verdict, { checks, results }: CountedRequest, asked: GuardedCall): void {
     const { context, adapter, plan } = asked;
-    if (!plan.settles || !this.outcomes.isKnown(context)) {
-      keep(context, { verdict, settle: undefined });
+    if (!plan.hasCountWhen || !this.outcomes.isKnown(context)) {
+      saveDecision(context, { verdict, settle: undefined });
       return;
     }
-    const response = adapter.response?.(context) as Response | undefined;
-    keep(context, {
+    const response = adapter.response?.(context) as StatusResponse | undefined;
+    saveDecision(context, {
       verdict,
       settle: async (end) => {
         const after = await this.settlement.settle({ checks, results, context, response }, end);
@@ -189,15 +193,15 @@ export class FreqLimitGuard implements CanActivate {
     // before fields of results there may be guards and no interceptors: then nobody comes to know how they end
     if (isField(context)) return;
     // where a guard behind this one refuses, nobody else comes to know it; only HTTP's status tells how that ended
-    onFinish(response, () => {
-      void take(context)?.settle?.({ succeeded: context.getType() === 'http', error: undefined });
+    onResponseEnd(response, () => {
+      void takeUnsettled(context)?.settle?.({ succeeded: context.getType() === 'http', error: undefined });
     });
   }
 
   private async deny(
     verdict: Verdict,
     checks: readonly PlannedCheck[],
-    { context, adapter }: Asked,
+    { context, adapter }: GuardedCall,
   ): Promise<never> {
     throw await this.refusals.ofDenied(verdict, checks, context, adapter);
   }
@@ -209,5 +213,5 @@ export class FreqLimitGuard implements CanActivate {
 }
 
 function isField(context: ExecutionContext): boolean {
-  return context.getType<string>() === 'graphql' && isFieldOfResult(context);
+  return context.getType<string>() === 'graphql' && isFieldResolver(context);
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { FREQ_LIMIT_STORE } from './freq-limit.tokens.js';
-import type { Store } from './store/store.js';
+import { FREQ_LIMIT_STORE } from './core/tokens.js';
+import type { Store } from './core/store.js';
 
 /** What a health check of `@nestjs/terminus` wants to know. */
 export interface FreqLimitHealth {

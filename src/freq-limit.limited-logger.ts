@@ -9,14 +9,26 @@ const SECOND_MS = 1_000;
  */
 export class LimitedLogger {
   private readonly logger = new Logger('FreqLimit');
-  private readonly limited = new LimitedLog(SECOND_MS, () => performance.now());
+  private readonly limited = new LimitedLog(
+    {
+      warn: (_, message) => {
+        this.logger.warn(message);
+      },
+      error: (_, message, stack) => {
+        this.logger.error(message, stack);
+      },
+    },
+    SECOND_MS,
+  );
 
   /** @param kind errors of one kind share the limit; must not contain text from a client */
   error(kind: string, message: string, frames?: string): void {
-    const leftOut = this.limited.admit(kind);
-    if (leftOut === undefined) return;
-    const line =
-      leftOut === 0 ? message : `${message} (${leftOut} similar errors not logged since the last line)`;
-    this.logger.error(line, frames);
+    this.limited.error(
+      'FREQ_LIMIT_GUARD_FAILED',
+      kind,
+      (leftOut) =>
+        leftOut === 0 ? message : `${message} (${leftOut} similar errors not logged since the last line)`,
+      frames,
+    );
   }
 }

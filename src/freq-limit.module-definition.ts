@@ -2,7 +2,7 @@ import { ConfigurableModuleBuilder, type Provider } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { GlobalFreqLimitGuard } from './freq-limit.global-guard.js';
 import type { FreqLimitOptions } from './freq-limit.options.js';
-import { FREQ_LIMIT_OPTIONS } from './freq-limit.tokens.js';
+import { FREQ_LIMIT_OPTIONS } from './core/tokens.js';
 
 /** What must be known before the options are: it stands beside `useFactory`, not in its answer. */
 export interface FreqLimitModuleExtras {

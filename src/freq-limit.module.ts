@@ -9,34 +9,34 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { Adapters } from './contexts/adapters.js';
-import { FreqLimitError, show } from './core/errors.js';
-import { BOOLEAN, Properties } from './core/forms.js';
-import { FreqLimitAdvice } from './freq-limit.advice.js';
-import { FirstInit, FirstInitModule } from './freq-limit.first-init.js';
-import { gatewayServers } from './freq-limit.gateways.js';
+import { FreqLimitError, formatForLog } from './core/errors.js';
+import { BOOLEAN, OptionReader } from './core/validate.js';
+import { StartUpWarnings } from './warnings/start-up-warnings.js';
+import { FirstInit, FirstInitModule } from './plans/first-init.js';
+import { gatewayServers } from './contexts/gateway-servers.js';
 import { FreqLimitGuard } from './freq-limit.guard.js';
-import { prepareHandlers } from './freq-limit.handlers.js';
+import { prepareHandlers } from './plans/prepare-handlers.js';
 import { FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
-import { adviseOfMessages } from './freq-limit.message-advice.js';
+import { warnOfMessageHandlers } from './warnings/message-handler-warnings.js';
 import {
   type ASYNC_OPTIONS_TYPE,
   ConfigurableModuleClass,
   type OPTIONS_TYPE,
 } from './freq-limit.module-definition.js';
 import { invalidOptions, type ResolvedOptions, resolveOptions } from './freq-limit.options.js';
-import { FreqLimitPlans, type HandlerPlan } from './freq-limit.plans.js';
-import { Reporter } from './freq-limit.reporter.js';
+import { FreqLimitPlans, type HandlerPlan } from './plans/plans.js';
+import { VerdictEvents } from './decisions/events.js';
 import { FreqLimitService } from './freq-limit.service.js';
 import {
   FREQ_LIMIT_ADAPTERS,
   FREQ_LIMIT_OPTIONS,
   FREQ_LIMIT_PLANS,
-  FREQ_LIMIT_REPORTER,
+  FREQ_LIMIT_EVENTS,
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
-} from './freq-limit.tokens.js';
+} from './core/tokens.js';
 import { createStore } from './store/create-store.js';
-import type { Store } from './store/store.js';
+import type { Store } from './core/store.js';
 
 const ASYNC_PROPERTIES = [
   'imports',
@@ -67,11 +67,11 @@ const ASYNC_PROPERTIES = [
       inject: [HttpAdapterHost, FREQ_LIMIT_RESOLVED_OPTIONS],
     },
     {
-      provide: FREQ_LIMIT_REPORTER,
-      useFactory: (options: ResolvedOptions) => new Reporter(options),
+      provide: FREQ_LIMIT_EVENTS,
+      useFactory: (options: ResolvedOptions) => new VerdictEvents(options),
       inject: [FREQ_LIMIT_RESOLVED_OPTIONS],
     },
-    FreqLimitAdvice,
+    StartUpWarnings,
     FreqLimitGuard,
     FreqLimitService,
     FreqLimitHealthIndicator,
@@ -81,7 +81,7 @@ const ASYNC_PROPERTIES = [
     FREQ_LIMIT_STORE,
     FREQ_LIMIT_PLANS,
     FREQ_LIMIT_ADAPTERS,
-    FREQ_LIMIT_REPORTER,
+    FREQ_LIMIT_EVENTS,
     FreqLimitGuard,
     FreqLimitService,
     FreqLimitHealthIndicator,
@@ -120,7 +120,7 @@ export class FreqLimitModule
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
     const place = 'FreqLimitModule.forRootAsync';
     checkExtras(place, options);
-    new Properties(place, invalidOptions).object(options, ASYNC_PROPERTIES);
+    new OptionReader(place, invalidOptions).object(options, ASYNC_PROPERTIES);
     if ([options.useFactory, options.useClass, options.useExisting].filter(Boolean).length !== 1) {
       throw invalidOptions(`${place}: give one of useFactory, useClass and useExisting`);
     }
@@ -131,7 +131,7 @@ export class FreqLimitModule
   async onModuleInit(): Promise<void> {
     this.refuseSecondRegistration();
     this.plans.compile();
-    await adviseOfMessages(this.handlers, this.hasHttp);
+    await warnOfMessageHandlers(this.handlers, this.hasHttp);
     await this.store.open();
     // only now, so that a failed start leaves no listeners
     this.adapters.watchConnections();
@@ -183,7 +183,7 @@ export class FreqLimitModule
 
 /** Checks what is needed before the options are read. Nest copies own properties alone, so nothing may hide behind them. */
 function checkExtras(place: string, options: unknown): void {
-  const read = new Properties(place, invalidOptions);
+  const reader = new OptionReader(place, invalidOptions);
   const prototype: unknown = Object.getPrototypeOf(Object(options));
   if (
     typeof options !== 'object' ||
@@ -191,12 +191,12 @@ function checkExtras(place: string, options: unknown): void {
     (prototype !== null && Object.getPrototypeOf(prototype) !== null)
   ) {
     throw invalidOptions(
-      `${place}: ${show(options)} is not a plain object of options; a class goes to useClass`,
+      `${place}: ${formatForLog(options)} is not a plain object of options; a class goes to useClass`,
     );
   }
   const { global, globalGuard } = options as Readonly<Record<string, unknown>>;
-  read.optional('global', global, BOOLEAN);
-  read.optional('globalGuard', globalGuard, BOOLEAN);
+  reader.optional('global', global, BOOLEAN);
+  reader.optional('globalGuard', globalGuard, BOOLEAN);
 }
 
 /** The modules behind what a module's decorator imports. */

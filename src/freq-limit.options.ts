@@ -1,22 +1,30 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { ContextAdapter } from './contexts/context-adapter.js';
-import { type IsSkipped, skipOf } from './contexts/skip.js';
+import { type IsSkipped, compileSkip } from './contexts/skip-callers.js';
 import type { OnStoreError } from './core/check.js';
 import { FreqLimitError } from './core/errors.js';
-import { aFunction, BOOLEAN, type Form, matching, oneOf, Properties, wholeNumber } from './core/forms.js';
+import {
+  aFunction,
+  BOOLEAN,
+  type Validator,
+  matching,
+  oneOf,
+  OptionReader,
+  wholeNumber,
+} from './core/validate.js';
 import type { MaybePromise } from './core/maybe-promise.js';
-import { type HashKeys, sealOf } from './core/seal.js';
+import { type HashKeys, keyHasherFrom } from './core/key-hash.js';
 import type { Verdict } from './core/verdict.js';
-import type { FreqLimitHook } from './freq-limit.reporter.js';
-import type { ErrorFormat } from './http/error-body.js';
-import type { HeadersOption } from './http/headers.js';
-import { compileKey } from './rules/key.js';
-import type { NamedRulesTable } from './rules/named-rules.js';
+import type { FreqLimitHook } from './decisions/events.js';
+import type { ErrorFormat } from './answers/error-body.js';
+import type { HeadersOption } from './answers/headers.js';
+import { compileKey } from './rules/key/compile-key.js';
+import type { NamedRules } from './rules/named-rules.js';
 import { MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, type RuleDefaults } from './rules/planned-rule.js';
-import type { DenialMessage, FreqLimitRule, KeySpec, OfContext, OnMissingKey } from './rules/rule.js';
-import type { HashTag } from './store/redis/placement.js';
+import type { DenialMessage, FreqLimitRule, KeySpec, FromContext, OnMissingKey } from './rules/rule.js';
+import type { HashTag } from './store/redis/hash-tags.js';
 import { readRedisOption } from './store/redis/check-redis-option.js';
-import { isClustered, type RedisOption } from './store/redis/redis-client.js';
+import { isClustered, type RedisOption } from './store/redis/redis-option.js';
 
 /** Makes what is thrown for a denied visit: an exception, whatever the visit's transport understands. */
 export type ExceptionFactory = (verdict: Verdict, context: ExecutionContext) => MaybePromise<Error>;
@@ -47,7 +55,7 @@ export interface FreqLimitOptions {
    * written there. All are checked at start-up, referred to or not.
    * @default none
    */
-  readonly namedRules?: NamedRulesTable | undefined;
+  readonly namedRules?: NamedRules | undefined;
   /**
    * Whom a rule without a `key` counts by.
    * @default '{ip}'
@@ -74,7 +82,7 @@ export interface FreqLimitOptions {
    * Leaves all rules out for a visit when it answers exactly `true`. What it throws is a 500 of that request.
    * @default never
    */
-  readonly skipIf?: OfContext<boolean | undefined> | undefined;
+  readonly skipIf?: FromContext<boolean | undefined> | undefined;
   /**
    * Addresses and ranges, such as `'203.0.113.7'`, `'10.0.0.0/8'`, `'2001:db8::/32'`, whose visits all rules are left out
    * for. The whole address is looked at, whatever `ipv6Subnet` says, and it is `request.ip`: only as true as the
@@ -190,8 +198,8 @@ export interface FreqLimitOptions {
 export interface ResolvedOptions extends RuleDefaults {
   readonly redis: RedisOption | undefined;
   readonly rules: readonly (FreqLimitRule | string)[];
-  readonly namedRules: NamedRulesTable;
-  readonly skipIf: OfContext<unknown> | undefined;
+  readonly namedRules: NamedRules;
+  readonly skipIf: FromContext<unknown> | undefined;
   readonly isSkipped: IsSkipped | undefined;
   readonly headers: HeadersOption;
   readonly partitionKeys: boolean;
@@ -272,11 +280,11 @@ const NAMESPACE = matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-
 const HEADERS = oneOf('draft', 'draft-12', 'draft-11', 'legacy', 'both', 'retry-after', 'none');
 const ERROR_FORMAT = oneOf('nest', 'problem');
 const HOOK = aFunction<FreqLimitHook>();
-const SKIP_IF = aFunction<OfContext<unknown>>();
+const SKIP_IF = aFunction<FromContext<unknown>>();
 const HASH_TAG = aFunction<HashTag>();
-const SHARE: Form<number> = {
-  fits: (value): value is number => typeof value === 'number' && value > 0 && value <= 1,
-  words: 'a number above 0 and at most 1',
+const SHARE: Validator<number> = {
+  test: (value): value is number => typeof value === 'number' && value > 0 && value <= 1,
+  expected: 'a number above 0 and at most 1',
 };
 const A_FUNCTION = aFunction();
 const ADAPTER: readonly (keyof ContextAdapter)[] = [
@@ -284,19 +292,18 @@ const ADAPTER: readonly (keyof ContextAdapter)[] = [
   'address',
   'response',
   'toError',
-  'hasClients',
+  'isClientFacing',
   'handlerMetadata',
 ];
-const METADATA_KEYS: Form<NonNullable<ContextAdapter['handlerMetadata']>> = {
-  fits: (value): value is string | symbol =>
+const METADATA_KEYS: Validator<NonNullable<ContextAdapter['handlerMetadata']>> = {
+  test: (value): value is string | symbol =>
     [value].flat().length > 0 &&
     [value].flat().every((key) => typeof key === 'symbol' || (typeof key === 'string' && key !== '')),
-  words: 'a metadata key (a text or a symbol), or a list of these',
+  expected: 'a metadata key (a text or a symbol), or a list of these',
 };
-const NAMED_RULES: Form<NamedRulesTable> = {
-  fits: (value): value is NamedRulesTable =>
-    typeof value === 'object' && value !== null && !Array.isArray(value),
-  words: "is not an object of rules by their names, such as { login: { window: '15m', limit: 5 } }",
+const NAMED_RULES: Validator<NamedRules> = {
+  test: (value): value is NamedRules => typeof value === 'object' && value !== null && !Array.isArray(value),
+  expected: "is not an object of rules by their names, such as { login: { window: '15m', limit: 5 } }",
 };
 const DEFAULT_KEY = '{ip}';
 
@@ -305,69 +312,72 @@ const DEFAULT_KEY = '{ip}';
  * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_OPTIONS` naming the option, what was given and the right form
  */
 export function resolveOptions(options: unknown): ResolvedOptions {
-  const read = new Properties('FreqLimitModule', invalidOptions);
-  const given = read.object(options, OPTIONS, HINTS);
+  const reader = new OptionReader('FreqLimitModule', invalidOptions);
+  const given = reader.object(options, OPTIONS, HINTS);
   const { rules, namedRules, defaultKey }: FreqLimitOptions = given;
-  const redis = redisOf(given['redis'], read);
-  if (rules !== undefined && !Array.isArray(rules)) throw read.invalid('rules', 'is not a list of rules');
-  if (namedRules !== undefined && !NAMED_RULES.fits(namedRules))
-    throw read.invalid('namedRules', NAMED_RULES.words);
-  if (defaultKey !== undefined) read.parsed('defaultKey', () => compileKey(defaultKey));
+  const redis = redisOf(given['redis'], reader);
+  if (rules !== undefined && !Array.isArray(rules)) throw reader.invalid('rules', 'is not a list of rules');
+  if (namedRules !== undefined && !NAMED_RULES.test(namedRules))
+    throw reader.invalid('namedRules', NAMED_RULES.expected);
+  if (defaultKey !== undefined) reader.parsed('defaultKey', () => compileKey(defaultKey));
   for (const option of ['hashTag', 'hashTagBuckets'] as const) {
     if (given[option] !== undefined && !isClustered(redis))
-      throw read.invalid(option, 'is for a Redis Cluster, and redis names none');
+      throw reader.invalid(option, 'is for a Redis Cluster, and redis names none');
   }
   if (given['partitionKeys'] === true && given['hashKeys'] === undefined) {
-    throw read.invalid('partitionKeys', 'needs hashKeys: else a key could be guessed from what headers tell');
+    throw reader.invalid(
+      'partitionKeys',
+      'needs hashKeys: else a key could be guessed from what headers tell',
+    );
   }
   return Object.freeze({
     redis,
     rules: Object.freeze([...((rules as readonly (FreqLimitRule | string)[] | undefined) ?? [])]),
     namedRules: Object.freeze({ ...namedRules }),
     defaultKey: defaultKey ?? DEFAULT_KEY,
-    namespace: read.optional('namespace', given['namespace'], NAMESPACE) ?? 'fl',
-    seal: sealOf(given['hashKeys'], read),
-    onMissingKey: read.optional('onMissingKey', given['onMissingKey'], ON_MISSING_KEY) ?? 'ip',
-    countDenied: read.optional('countDenied', given['countDenied'], BOOLEAN) ?? false,
-    skipIf: read.optional('skipIf', given['skipIf'], SKIP_IF),
-    isSkipped: skipOf(given['skipAddresses'], given['skipUserAgents'], read),
-    headers: read.optional('headers', given['headers'], HEADERS) ?? 'draft',
-    partitionKeys: read.optional('partitionKeys', given['partitionKeys'], BOOLEAN) ?? false,
-    errorFormat: read.optional('errorFormat', given['errorFormat'], ERROR_FORMAT) ?? 'nest',
-    message: read.optional('message', given['message'], MESSAGE),
-    exceptionFactory: read.optional(
+    namespace: reader.optional('namespace', given['namespace'], NAMESPACE) ?? 'fl',
+    hashKey: keyHasherFrom(given['hashKeys'], reader),
+    onMissingKey: reader.optional('onMissingKey', given['onMissingKey'], ON_MISSING_KEY) ?? 'ip',
+    countDenied: reader.optional('countDenied', given['countDenied'], BOOLEAN) ?? false,
+    skipIf: reader.optional('skipIf', given['skipIf'], SKIP_IF),
+    isSkipped: compileSkip(given['skipAddresses'], given['skipUserAgents'], reader),
+    headers: reader.optional('headers', given['headers'], HEADERS) ?? 'draft',
+    partitionKeys: reader.optional('partitionKeys', given['partitionKeys'], BOOLEAN) ?? false,
+    errorFormat: reader.optional('errorFormat', given['errorFormat'], ERROR_FORMAT) ?? 'nest',
+    message: reader.optional('message', given['message'], MESSAGE),
+    exceptionFactory: reader.optional(
       'exceptionFactory',
       given['exceptionFactory'],
       aFunction<ExceptionFactory>(),
     ),
-    onVerdict: read.optional('onVerdict', given['onVerdict'], HOOK),
-    onDenied: read.optional('onDenied', given['onDenied'], HOOK),
-    contextAdapters: adaptersOf(given['contextAdapters'], read),
-    ipv6Subnet: read.optional('ipv6Subnet', given['ipv6Subnet'], wholeNumber(32, 128)) ?? 64,
-    maxCounters: read.optional('maxCounters', given['maxCounters'], wholeNumber(1, 10_000_000)) ?? 100_000,
-    timeoutMs: read.optional('timeoutMs', given['timeoutMs'], wholeNumber(1, 60_000)) ?? 250,
-    onStoreError: read.optional('onStoreError', given['onStoreError'], ON_STORE_ERROR) ?? 'memory',
-    fallbackShare: read.optional('fallbackShare', given['fallbackShare'], SHARE) ?? 1,
-    hashTag: read.optional('hashTag', given['hashTag'], HASH_TAG),
-    hashTagBuckets: read.optional('hashTagBuckets', given['hashTagBuckets'], wholeNumber(1, 16_384)) ?? 256,
-    coalesce: read.optional('coalesce', given['coalesce'], BOOLEAN) ?? true,
-    denyCache: read.optional('denyCache', given['denyCache'], BOOLEAN) ?? true,
+    onVerdict: reader.optional('onVerdict', given['onVerdict'], HOOK),
+    onDenied: reader.optional('onDenied', given['onDenied'], HOOK),
+    contextAdapters: adaptersOf(given['contextAdapters'], reader),
+    ipv6Subnet: reader.optional('ipv6Subnet', given['ipv6Subnet'], wholeNumber(32, 128)) ?? 64,
+    maxCounters: reader.optional('maxCounters', given['maxCounters'], wholeNumber(1, 10_000_000)) ?? 100_000,
+    timeoutMs: reader.optional('timeoutMs', given['timeoutMs'], wholeNumber(1, 60_000)) ?? 250,
+    onStoreError: reader.optional('onStoreError', given['onStoreError'], ON_STORE_ERROR) ?? 'memory',
+    fallbackShare: reader.optional('fallbackShare', given['fallbackShare'], SHARE) ?? 1,
+    hashTag: reader.optional('hashTag', given['hashTag'], HASH_TAG),
+    hashTagBuckets: reader.optional('hashTagBuckets', given['hashTagBuckets'], wholeNumber(1, 16_384)) ?? 256,
+    coalesce: reader.optional('coalesce', given['coalesce'], BOOLEAN) ?? true,
+    denyCache: reader.optional('denyCache', given['denyCache'], BOOLEAN) ?? true,
   });
 }
 
-function redisOf(given: unknown, read: Properties): RedisOption | undefined {
-  return given === undefined ? undefined : read.parsed('redis', () => readRedisOption(given));
+function redisOf(given: unknown, reader: OptionReader): RedisOption | undefined {
+  return given === undefined ? undefined : reader.parsed('redis', () => readRedisOption(given));
 }
 
 /** A function each, by kind of context; what is none of an adapter's functions nobody would call. */
-function adaptersOf(given: unknown, read: Properties): Readonly<Record<string, ContextAdapter>> {
+function adaptersOf(given: unknown, reader: OptionReader): Readonly<Record<string, ContextAdapter>> {
   if (given === undefined) return {};
-  const adapters = read.record('contextAdapters', given);
+  const adapters = reader.record('contextAdapters', given);
   for (const [type, adapter] of Object.entries(adapters)) {
     const place = `FreqLimitModule: contextAdapters.${type}`;
-    const of = new Properties(place, invalidOptions);
-    const { hasClients, handlerMetadata, ...functions } = of.object(adapter, ADAPTER);
-    of.optional('hasClients', hasClients, BOOLEAN);
+    const of = new OptionReader(place, invalidOptions);
+    const { isClientFacing, handlerMetadata, ...functions } = of.object(adapter, ADAPTER);
+    of.optional('isClientFacing', isClientFacing, BOOLEAN);
     of.optional('handlerMetadata', handlerMetadata, METADATA_KEYS);
     for (const [name, value] of Object.entries(functions)) of.optional(name, value, A_FUNCTION);
   }

@@ -1,28 +1,28 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
 import { setImmediate } from 'node:timers/promises';
 import type { Check, CheckResult, OnStoreError } from './core/check.js';
-import { FreqLimitTypeError, show } from './core/errors.js';
-import { BOOLEAN, COUNT, type Form, matching, Properties } from './core/forms.js';
+import { FreqLimitTypeError, formatForLog } from './core/errors.js';
+import { BOOLEAN, COUNT, type Validator, matching, OptionReader } from './core/validate.js';
 import type { MaybePromise } from './core/maybe-promise.js';
-import { keyHead, ruleId } from './core/store-key.js';
+import { keyPrefix, ruleId } from './core/counter-key.js';
 import { toVerdict, UNLIMITED, type Verdict } from './core/verdict.js';
 import {
   FREQ_LIMIT_PLANS,
-  FREQ_LIMIT_REPORTER,
+  FREQ_LIMIT_EVENTS,
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
-} from './freq-limit.tokens.js';
+} from './core/tokens.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
-import type { FreqLimitPlans } from './freq-limit.plans.js';
-import type { Reporter } from './freq-limit.reporter.js';
+import type { FreqLimitPlans } from './plans/plans.js';
+import type { VerdictEvents } from './decisions/events.js';
 import { canonicalAddress } from './contexts/client-address.js';
-import { toWindowMs } from './rules/duration.js';
-import { textOfAll } from './rules/key.js';
-import { NormalizeError } from './rules/normalize.js';
+import { toWindowMs } from './rules/window.js';
+import { textOfAll } from './rules/key/compile-key.js';
+import { NormalizeError } from './rules/key/normalize.js';
 import { ON_STORE_ERROR, type PlannedRule } from './rules/planned-rule.js';
-import { normalizeFailed, textByAddress } from './rules/resolve.js';
+import { normalizeFailed, textByAddress } from './rules/to-checks.js';
 import type { KeyValue, Window } from './rules/rule.js';
-import type { Store, StoreHealth } from './store/store.js';
+import type { Store, StoreHealth } from './core/store.js';
 
 /** A counter of your own, apart from those of all rules. */
 export interface CounterCheck {
@@ -83,11 +83,14 @@ export type FreqLimitCheck = CounterCheck | RuleCheck;
 const COUNTER_PROPERTIES = ['key', 'window', 'limit', 'cost', 'name', 'countDenied', 'onStoreError'];
 const RULE_PROPERTIES = ['rule', 'controller', 'handler', 'key', 'address', 'window', 'limit', 'cost'];
 const NAME = matching(/^[ !#-[\]-~]{1,64}$/, '1 to 64 printable ASCII characters without " and \\');
-const A_CLASS: Form<Type> = { fits: (value): value is Type => typeof value === 'function', words: 'a class' };
+const A_CLASS: Validator<Type> = {
+  test: (value): value is Type => typeof value === 'function',
+  expected: 'a class',
+};
 const A_TEXT = matching(/./s, 'a text');
-const MOST_CHECKS = 1_000;
+const MAX_CHECKS = 1_000;
 /** Names remembered. They stand in the application's code; one that makes them up must not fill the memory. */
-const MOST_IDS = 1_000;
+const MAX_IDS = 1_000;
 /** How many answers are given before the event loop may turn: they take some milliseconds. */
 const ANSWERS_A_TURN = 2_000;
 // kept here, because a test may replace timers later
@@ -106,7 +109,7 @@ export class FreqLimitService {
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
-    @Inject(FREQ_LIMIT_REPORTER) private readonly reporter: Reporter,
+    @Inject(FREQ_LIMIT_EVENTS) private readonly reporter: VerdictEvents,
   ) {}
 
   /**
@@ -163,41 +166,41 @@ export class FreqLimitService {
     anyLimit: boolean,
   ): Check[] {
     const list = Array.isArray(checks) ? (checks as readonly FreqLimitCheck[]) : [checks as FreqLimitCheck];
-    if (list.length > MOST_CHECKS) {
+    if (list.length > MAX_CHECKS) {
       throw new FreqLimitTypeError(
-        `${method}: ${list.length} checks in one call; at most ${MOST_CHECKS} are decided together`,
+        `${method}: ${list.length} checks in one call; at most ${MAX_CHECKS} are decided together`,
       );
     }
     // a list with holes has no check there, and must say so
     return Array.from(list, (check, i) => {
-      const read = new Properties(
+      const reader = new OptionReader(
         Array.isArray(checks) ? `${method}: checks[${i}]` : `${method}: check`,
         (message, cause) => new FreqLimitTypeError(message, { cause }),
       );
       const isOfRule = 'rule' in Object(check);
-      read.object(check, isOfRule ? RULE_PROPERTIES : COUNTER_PROPERTIES);
+      reader.object(check, isOfRule ? RULE_PROPERTIES : COUNTER_PROPERTIES);
       return isOfRule
-        ? this.ofRule(check as RuleCheck, read, anyLimit)
-        : this.ofCounter(check as CounterCheck, read);
+        ? this.ofRule(check as RuleCheck, reader, anyLimit)
+        : this.ofCounter(check as CounterCheck, reader);
     });
   }
 
-  private ofCounter(check: CounterCheck, read: Properties): Check {
-    const name = read.optional('name', check.name, NAME);
-    const windowMs = read.parsed('window', () => toWindowMs(check.window));
+  private ofCounter(check: CounterCheck, reader: OptionReader): Check {
+    const name = reader.optional('name', check.name, NAME);
+    const windowMs = reader.parsed('window', () => toWindowMs(check.window));
     const text = textOfAll(listOf(check.key));
-    if (text === undefined) throw read.invalid('key', `${show(check.key)} is no value to count by`);
-    const group = keyHead(this.options.namespace, this.idOf(name), windowMs);
+    if (text === undefined) throw reader.invalid('key', `${formatForLog(check.key)} is no value to count by`);
+    const group = keyPrefix(this.options.namespace, this.idOf(name), windowMs);
     return {
-      key: group + this.options.seal(text),
+      key: group + this.options.hashKey(text),
       group,
       name: name ?? 'check',
       windowMs,
-      limit: read.optional('limit', check.limit, COUNT) ?? Infinity,
-      cost: read.optional('cost', check.cost, COUNT) ?? 1,
-      countDenied: read.optional('countDenied', check.countDenied, BOOLEAN) ?? this.options.countDenied,
+      limit: reader.optional('limit', check.limit, COUNT) ?? Infinity,
+      cost: reader.optional('cost', check.cost, COUNT) ?? 1,
+      countDenied: reader.optional('countDenied', check.countDenied, BOOLEAN) ?? this.options.countDenied,
       onStoreError:
-        read.optional('onStoreError', check.onStoreError, ON_STORE_ERROR) ?? this.options.onStoreError,
+        reader.optional('onStoreError', check.onStoreError, ON_STORE_ERROR) ?? this.options.onStoreError,
     };
   }
 
@@ -206,23 +209,25 @@ export class FreqLimitService {
     let id = this.ids.get(name);
     if (id === undefined) {
       id = ruleId(name === undefined ? 'service' : `service.${name}`, ['service', name]);
-      if (this.ids.size >= MOST_IDS) this.ids.clear();
+      if (this.ids.size >= MAX_IDS) this.ids.clear();
       this.ids.set(name, id);
     }
     return id;
   }
 
-  private ofRule(check: RuleCheck, read: Properties, anyLimit: boolean): Check {
-    const rule = this.findRule(check, read);
-    const windowMs = this.windowOf(check, rule, read);
+  private ofRule(check: RuleCheck, reader: OptionReader, anyLimit: boolean): Check {
+    const rule = this.findRule(check, reader);
+    const windowMs = this.windowOf(check, rule, reader);
     const limit =
-      read.optional('limit', check.limit, COUNT) ?? (typeof rule.limit === 'number' ? rule.limit : undefined);
+      reader.optional('limit', check.limit, COUNT) ??
+      (typeof rule.limit === 'number' ? rule.limit : undefined);
     if (limit === undefined && !anyLimit)
-      throw read.invalid('limit', `the limit of ${show(rule.name)} is a function: say which limit`);
-    const cost = read.optional('cost', check.cost, COUNT) ?? (typeof rule.cost === 'number' ? rule.cost : 1);
-    const group = rule.headOf(windowMs);
+      throw reader.invalid('limit', `the limit of ${formatForLog(rule.name)} is a function: say which limit`);
+    const cost =
+      reader.optional('cost', check.cost, COUNT) ?? (typeof rule.cost === 'number' ? rule.cost : 1);
+    const group = rule.keyPrefixFor(windowMs);
     return {
-      key: group + rule.seal(this.textOfRule(check, rule, read)),
+      key: group + rule.hashKey(this.textOfRule(check, rule, reader)),
       group,
       name: rule.name,
       windowMs,
@@ -233,66 +238,72 @@ export class FreqLimitService {
     };
   }
 
-  private findRule({ rule, controller, handler }: RuleCheck, read: Properties): PlannedRule {
-    read.optional('controller', controller, A_CLASS);
-    read.optional('handler', handler, A_TEXT);
+  private findRule({ rule, controller, handler }: RuleCheck, reader: OptionReader): PlannedRule {
+    reader.optional('controller', controller, A_CLASS);
+    reader.optional('handler', handler, A_TEXT);
     const place = [controller?.name, handler].filter((part) => part !== undefined).join('.') || 'the module';
     if (controller === undefined && handler !== undefined) {
-      throw read.invalid('controller', `is missing: whose handler is ${show(handler)}?`);
+      throw reader.invalid('controller', `is missing: whose handler is ${formatForLog(handler)}?`);
     }
-    const rules = read.parsed('controller', () => this.plans.named(controller, handler));
+    const rules = reader.parsed('controller', () => this.plans.named(controller, handler));
     const found = rules.find((one) => one.name === rule);
     if (found === undefined) {
       const known = rules.map((one) => one.name).join(', ') || 'none';
-      throw read.invalid('rule', `${place} has no rule called ${show(rule)}; its rules are ${known}`);
+      throw reader.invalid(
+        'rule',
+        `${place} has no rule called ${formatForLog(rule)}; its rules are ${known}`,
+      );
     }
     if (found.scope === 'handler' && handler === undefined) {
-      throw read.invalid('handler', `is missing: the rule ${show(rule)} counts each handler on its own`);
+      throw reader.invalid(
+        'handler',
+        `is missing: the rule ${formatForLog(rule)} counts each handler on its own`,
+      );
     }
     if (found.scope === 'controller' && controller === undefined) {
-      throw read.invalid(
+      throw reader.invalid(
         'controller',
-        `is missing: the rule ${show(rule)} counts each controller on its own`,
+        `is missing: the rule ${formatForLog(rule)} counts each controller on its own`,
       );
     }
     return found;
   }
 
-  private windowOf(check: RuleCheck, rule: PlannedRule, read: Properties): number {
+  private windowOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number {
     if (typeof rule.window === 'number') {
       if (check.window !== undefined)
-        throw read.invalid('window', `the rule ${show(rule.name)} has its own window`);
+        throw reader.invalid('window', `the rule ${formatForLog(rule.name)} has its own window`);
       return rule.window;
     }
-    return read.parsed('window', () => toWindowMs(check.window));
+    return reader.parsed('window', () => toWindowMs(check.window));
   }
 
-  private textOfRule({ key, address }: RuleCheck, rule: PlannedRule, read: Properties): string {
+  private textOfRule({ key, address }: RuleCheck, rule: PlannedRule, reader: OptionReader): string {
     const { ipv6Subnet } = this.options;
     const canonical = (text: string): string => canonicalAddress(text, ipv6Subnet);
     if (address !== undefined) {
-      if (key !== undefined) throw read.invalid('address', 'is given instead of a key, not beside it');
-      return textByAddress(canonical(read.required('address', address, A_TEXT)));
+      if (key !== undefined) throw reader.invalid('address', 'is given instead of a key, not beside it');
+      return textByAddress(canonical(reader.required('address', address, A_TEXT)));
     }
     const values = key === undefined ? [] : listOf(key);
-    const text = fill(rule, values, canonical, read);
-    if (text === undefined) throw read.invalid('key', `${show(key)} holds no value to count by`);
+    const text = textFromValues(rule, values, canonical, reader);
+    if (text === undefined) throw reader.invalid('key', `${formatForLog(key)} holds no value to count by`);
     return text;
   }
 }
 
 /** A function of the rule that fails is no fault of the caller's values. */
-function fill(
+function textFromValues(
   rule: PlannedRule,
   values: readonly KeyValue[],
   canonical: (address: string) => string,
-  read: Properties,
+  reader: OptionReader,
 ): string | undefined {
   try {
-    return rule.key.fill(values, canonical);
+    return rule.key.textFromValues(values, canonical);
   } catch (error) {
     if (error instanceof NormalizeError) throw normalizeFailed(rule, error);
-    throw read.invalid('key', (error as Error).message, error);
+    throw reader.invalid('key', (error as Error).message, error);
   }
 }
 

@@ -5,13 +5,13 @@ export {
   type ExceededError,
   FreqLimitExceededException,
   isFreqLimitExceeded,
-} from './freq-limit.exception.js';
+} from './answers/freq-limit.exception.js';
 export { FreqLimitGuard } from './freq-limit.guard.js';
 export { type FreqLimitHealth, FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
 export { FreqLimitModule } from './freq-limit.module.js';
 export type { FreqLimitModuleExtras, FreqLimitOptionsFactory } from './freq-limit.module-definition.js';
 export type { ExceptionFactory, FreqLimitOptions } from './freq-limit.options.js';
-export type { FreqLimitEvent, FreqLimitHook } from './freq-limit.reporter.js';
+export type { FreqLimitEvent, FreqLimitHook } from './decisions/events.js';
 export {
   type CounterCheck,
   type FreqLimitCheck,
@@ -26,12 +26,12 @@ export {
 } from './core/errors.js';
 export type { ContextAdapter } from './contexts/context-adapter.js';
 export type { MaybePromise } from './core/maybe-promise.js';
-export type { VisitRequest } from './core/visit.js';
-export type { Denial, ErrorFormat } from './http/error-body.js';
+export type { ClientRequest } from './core/request.js';
+export type { Denial, ErrorFormat } from './answers/error-body.js';
 export type { CheckResult, OnStoreError, Source } from './core/check.js';
-export type { HashKeys } from './core/seal.js';
+export type { HashKeys } from './core/key-hash.js';
 export type { Verdict, VerdictSource } from './core/verdict.js';
-export type { HeadersOption } from './http/headers.js';
+export type { HeadersOption } from './answers/headers.js';
 export type {
   CountWhen,
   DenialMessage,
@@ -40,16 +40,16 @@ export type {
   KeySpec,
   KeyValue,
   Normalize,
-  OfContext,
+  FromContext,
   OnMissingKey,
   Outcome,
   RuleChanges,
   Scope,
   Window,
 } from './rules/rule.js';
-export type { NamedRulesTable } from './rules/named-rules.js';
-export type { HashTag } from './store/redis/placement.js';
-export type { RedisClient, RedisOption } from './store/redis/redis-client.js';
+export type { NamedRules } from './rules/named-rules.js';
+export type { HashTag } from './store/redis/hash-tags.js';
+export type { RedisClient, RedisOption } from './store/redis/redis-option.js';
 export type {
   RedisClusterClientOptions,
   RedisClusterOptions,
@@ -57,4 +57,4 @@ export type {
   RedisNatMap,
   RedisNodeOptions,
 } from './store/redis/redis-options.js';
-export type { StoreHealth } from './store/store.js';
+export type { StoreHealth } from './core/store.js';

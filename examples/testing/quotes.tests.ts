@@ -1,10 +1,10 @@
 import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import {
-  countInMemory,
+  useMemoryStore,
   expectLimited,
   expectNotLimited,
-  switchLimitsOff,
+  disableLimits,
   TestClock,
 } from 'nestjs-freq-limit/testing';
 import { AppModule } from './app.module.js';
@@ -16,7 +16,7 @@ async function listening(app: INestApplication): Promise<string> {
 
 export async function threeQuotesAMinute(): Promise<void> {
   const clock = new TestClock();
-  const builder = countInMemory(Test.createTestingModule({ imports: [AppModule] }), clock);
+  const builder = useMemoryStore(Test.createTestingModule({ imports: [AppModule] }), clock);
   const app = (await builder.compile()).createNestApplication();
   const url = await listening(app);
 
@@ -27,10 +27,10 @@ export async function threeQuotesAMinute(): Promise<void> {
 }
 
 export async function asManyQuotesAsATestNeeds(): Promise<void> {
-  const builder = switchLimitsOff(Test.createTestingModule({ imports: [AppModule] }));
+  const builder = disableLimits(Test.createTestingModule({ imports: [AppModule] }));
   const app = (await builder.compile()).createNestApplication();
   const url = await listening(app);
 
-  await expectNotLimited(() => fetch(`${url}/quotes`), { visits: 100 });
+  await expectNotLimited(() => fetch(`${url}/quotes`), { requests: 100 });
   await app.close();
 }

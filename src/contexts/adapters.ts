@@ -9,7 +9,7 @@ import { RPC_CONTEXT } from './rpc-context.js';
 import { wsContext } from './ws-context.js';
 
 /** Of contexts that nobody has described nothing is known, and their arguments are left alone. */
-const UNKNOWN: ContextAdapter = { hasClients: false };
+const UNKNOWN: ContextAdapter = { isClientFacing: false };
 
 /** The adapters of all kinds of contexts: those known here, and those that the options add or change. */
 export class Adapters {

@@ -1,6 +1,6 @@
 import type { ExecutionContext, HttpException } from '@nestjs/common';
 import type { MaybePromise } from '../core/maybe-promise.js';
-import type { VisitRequest } from '../core/visit.js';
+import type { ClientRequest } from '../core/request.js';
 
 /**
  * How one kind of execution context is read and answered: `http`, `graphql`, `ws`, `rpc`, or whatever name another
@@ -8,7 +8,7 @@ import type { VisitRequest } from '../core/visit.js';
  */
 export interface ContextAdapter {
   /** What keys read. `undefined` where nothing is known of the caller. */
-  readonly request?: (context: ExecutionContext) => VisitRequest | undefined;
+  readonly request?: (context: ExecutionContext) => ClientRequest | undefined;
   /**
    * The client's address, where `request` does not have it as `ip`.
    * @default the request's `ip`
@@ -29,7 +29,7 @@ export interface ContextAdapter {
    * module's own rules by address leave them alone instead of counting all of them together.
    * @default true
    */
-  readonly hasClients?: boolean;
+  readonly isClientFacing?: boolean;
   /**
    * The metadata key, or keys, with which a library marks the methods that it calls guards for. The key is looked up on
    * the method, and on its class under the method's name. Without it, start-up warns that limits on these methods have no

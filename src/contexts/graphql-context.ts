@@ -1,24 +1,24 @@
 import { type ExecutionContext, IntrinsicException } from '@nestjs/common';
-import type { VisitRequest } from '../core/visit.js';
+import type { ClientRequest } from '../core/request.js';
 import type { IncomingMessage } from 'node:http';
 import type { ContextAdapter } from './context-adapter.js';
 import type { Handshakes } from './handshakes.js';
 import { type PlatformRequest, requestUser } from './http-context.js';
-import { refusalOf } from './refusal.js';
+import { errorPayloadOf } from './error-payload.js';
 
 /** What Apollo, Mercurius and graphql-ws put into the context of an operation, as far as it is of use here. */
 interface GraphqlContext {
   /** The request; for a subscription over graphql-ws what that knows of its connection. */
-  readonly req?: VisitRequest & { readonly res?: unknown; readonly extra?: Connection };
-  readonly request?: VisitRequest;
+  readonly req?: ClientRequest & { readonly res?: unknown; readonly extra?: Connection };
+  readonly request?: ClientRequest;
   readonly res?: unknown;
-  readonly reply?: { readonly request?: VisitRequest };
+  readonly reply?: { readonly request?: ClientRequest };
   readonly extra?: Connection;
   readonly user?: unknown;
 }
 
 interface Connection {
-  readonly request?: VisitRequest;
+  readonly request?: ClientRequest;
   readonly user?: unknown;
 }
 
@@ -47,7 +47,7 @@ export function graphqlContext(handshakes: Handshakes): ContextAdapter {
       return [res, reply, req?.res].find(isResponse);
     },
     toError: (exception) => {
-      const { code, message, retryAfter } = refusalOf(exception);
+      const { code, message, retryAfter } = errorPayloadOf(exception);
       const extensions = { code, ...(retryAfter !== undefined && { retryAfter }) };
       return Object.assign(new Refused(message, { cause: exception }), { extensions });
     },
@@ -65,7 +65,7 @@ class Refused extends IntrinsicException {}
  * a result, a federation entity, or the type of a value (`__resolveType`, `__isTypeOf`). Guards run there only if the
  * application's `fieldResolverEnhancers` enables them, and then for each item of a list. Only rules on the handler apply.
  */
-export function isFieldOfResult(context: ExecutionContext): boolean {
+export function isFieldResolver(context: ExecutionContext): boolean {
   if (isCalledWithValue(context)) return true;
   const { parentType, schema } = infoOf(context);
   if (parentType === undefined || typeof schema?.getQueryType !== 'function') return false;
@@ -125,7 +125,7 @@ function inputOf(context: ExecutionContext): unknown {
 }
 
 /** Mercurius's reply goes before `req`, which a context given as one object keeps from its first operation. */
-function requestOf(operation: GraphqlContext, handshakes: Handshakes): VisitRequest | undefined {
+function requestOf(operation: GraphqlContext, handshakes: Handshakes): ClientRequest | undefined {
   const { req, request, reply } = operation;
   const found = connectionOf(operation)?.request ?? reply?.request ?? req ?? request;
   return isOfNode(found) ? handshakes.ofRequest(found) : found;
@@ -154,7 +154,7 @@ export function isResponse(response: unknown): response is object {
 }
 
 /** The operation's request, with the resolver's arguments in the place of its body. */
-class ResolverRequest implements VisitRequest {
+class ResolverRequest implements ClientRequest {
   constructor(
     private readonly request: PlatformRequest | undefined,
     private readonly operationUser: unknown,

@@ -1,6 +1,6 @@
 import type { ArgumentsHost } from '@nestjs/common';
 import { parseAddress } from './client-address.js';
-import type { Refusal } from './refusal.js';
+import type { ErrorPayload } from './error-payload.js';
 
 /** The parts of a gRPC call that are used here. */
 export interface GrpcCall {
@@ -60,7 +60,11 @@ export function peerAddressOf(call: GrpcCall): string | undefined {
 }
 
 /** A denial as a gRPC error. */
-export function grpcErrorOf({ message, retryAfter }: Refusal, statusCode: number, call: GrpcCall): GrpcError {
+export function grpcErrorOf(
+  { message, retryAfter }: ErrorPayload,
+  statusCode: number,
+  call: GrpcCall,
+): GrpcError {
   // uses the class from the application's copy of grpc-js
   const metadata = new (call.metadata.constructor as new () => Metadata)();
   if (retryAfter !== undefined) metadata.set('retry-after', String(retryAfter));
@@ -72,11 +76,11 @@ export function grpcErrorOf({ message, retryAfter }: Refusal, statusCode: number
   };
 }
 
-export function markGrpcRefusal<E extends Error>(error: E): E {
+export function markGrpcDenial<E extends Error>(error: E): E {
   return Object.assign(error, { [BRAND]: true });
 }
 
 /** Whether an error is what a guard of this library throws for a call of gRPC. */
-export function isGrpcRefusal(error: unknown): boolean {
+export function isGrpcDenial(error: unknown): boolean {
   return BRAND in (Object(error) as object);
 }

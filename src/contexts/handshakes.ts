@@ -2,7 +2,7 @@ import type { HttpAdapterHost } from '@nestjs/core';
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
-import type { VisitRequest } from '../core/visit.js';
+import type { ClientRequest } from '../core/request.js';
 
 /** A client of a gateway, as far as it remembers how it came. */
 interface Connected {
@@ -17,7 +17,7 @@ interface Express {
   readonly request: object;
 }
 
-interface Handshake extends VisitRequest {
+interface Handshake extends ClientRequest {
   readonly socket: unknown;
 }
 
@@ -87,7 +87,7 @@ export class Handshakes {
     const asked = Object.create(request, {
       headers: { value: upgrade.headers },
       socket: { value: upgrade.socket },
-    }) as VisitRequest;
+    }) as ClientRequest;
     return asked.ip;
   }
 }

@@ -1,8 +1,8 @@
-import type { VisitRequest } from '../core/visit.js';
+import type { ClientRequest } from '../core/request.js';
 import type { ContextAdapter } from './context-adapter.js';
 
 /** On Fastify `raw` is Node's own request, which is what middleware gets. */
-export interface PlatformRequest extends VisitRequest {
+export interface PlatformRequest extends ClientRequest {
   readonly raw?: { readonly user?: unknown } | undefined;
   readonly socket?: unknown;
   readonly ips?: unknown;
@@ -19,7 +19,7 @@ export function requestUser(request: PlatformRequest | undefined): unknown {
   return request?.user ?? request?.raw?.user;
 }
 
-function withUser(request: PlatformRequest | undefined): VisitRequest | undefined {
+function withUser(request: PlatformRequest | undefined): ClientRequest | undefined {
   if (request?.raw?.user === undefined) return request;
   const user = requestUser(request);
   return user === request.user ? request : new RequestWithUser(request, user);

@@ -1,8 +1,8 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { GONE } from './client-address.js';
 import type { ContextAdapter } from './context-adapter.js';
-import { grpcCallOf, grpcErrorOf, isGrpcCall, markGrpcRefusal, peerAddressOf } from './grpc-call.js';
-import { refusalOf } from './refusal.js';
+import { grpcCallOf, grpcErrorOf, isGrpcCall, markGrpcDenial, peerAddressOf } from './grpc-call.js';
+import { errorPayloadOf } from './error-payload.js';
 
 /** What Nest hands a message handler beside the payload, as far as transports agree on it. */
 interface RpcContext {
@@ -29,16 +29,16 @@ export const RPC_CONTEXT: ContextAdapter = {
   toError: async (exception, context) => {
     try {
       const { RpcException } = await import('@nestjs/microservices');
-      const refusal = refusalOf(exception);
+      const refusal = errorPayloadOf(exception);
       const call = grpcCallOf(context);
       if (call === undefined) return new RpcException(refusal);
-      return markGrpcRefusal(new RpcException(grpcErrorOf(refusal, exception.getStatus(), call)));
+      return markGrpcDenial(new RpcException(grpcErrorOf(refusal, exception.getStatus(), call)));
     } catch {
       // messages can come by other libraries, without this package
       return exception;
     }
   },
-  hasClients: false,
+  isClientFacing: false,
 };
 
 function rpcOf(context: ExecutionContext): RpcContext | undefined {

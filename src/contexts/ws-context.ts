@@ -1,8 +1,8 @@
 import type { ExecutionContext } from '@nestjs/common';
-import type { VisitRequest } from '../core/visit.js';
+import type { ClientRequest } from '../core/request.js';
 import type { ContextAdapter } from './context-adapter.js';
 import type { Handshakes } from './handshakes.js';
-import { refusalOf } from './refusal.js';
+import { errorPayloadOf } from './error-payload.js';
 
 /** What gateways of socket.io and ws have in common with each other, or not. */
 interface WsClient {
@@ -24,7 +24,7 @@ export function wsContext(handshakes: Handshakes): ContextAdapter {
     toError: async (exception) => {
       try {
         const { WsException } = await import('@nestjs/websockets');
-        return new WsException(refusalOf(exception));
+        return new WsException(errorPayloadOf(exception));
       } catch {
         // messages can come by other libraries, without this package
         return exception;
@@ -43,10 +43,10 @@ function isObject(value: unknown): value is object {
 }
 
 /** A message, with the handshake of its client in the place of an HTTP request. */
-class WsRequest implements VisitRequest {
+class WsRequest implements ClientRequest {
   constructor(
     private readonly client: WsClient,
-    private readonly handshake: VisitRequest,
+    private readonly handshake: ClientRequest,
     readonly body: unknown,
   ) {}
 

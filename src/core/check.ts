@@ -34,7 +34,7 @@ export type OnStoreError = 'memory' | 'allow' | 'deny';
  * The other two have no counter, and their numbers mean nothing: `open` — the check lets every request pass until the
  * store answers again; `none` — another check denied the request, without a call to the store.
  */
-export type Source = 'store' | 'fallback' | 'open' | 'none';
+export type Source = 'store' | 'memory' | 'allow' | 'none';
 
 /**
  * The answer to one check.

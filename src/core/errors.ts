@@ -39,13 +39,13 @@ export function isFreqLimitError(error: unknown): error is FreqLimitError | Freq
   return typeof error === 'object' && error !== null && BRAND in error;
 }
 
-const SHOWN = 128;
+const MAX_SHOWN_LENGTH = 128;
 
 /**
  * A value as a message or a log line may show it: on one line, escaped, cut at 128 characters. Of objects only the
  * kind, since they may hold what is nobody's business.
  */
-export function show(value: unknown): string {
+export function formatForLog(value: unknown): string {
   if (typeof value === 'string') return `"${oneLine(value)}"`;
   if (typeof value === 'function') return `[function ${oneLine(value.name) || 'anonymous'}]`;
   if (Array.isArray(value)) return `[list of ${value.length}]`;
@@ -54,21 +54,21 @@ export function show(value: unknown): string {
 }
 
 /** What was thrown, in the same form. */
-export function showError(error: unknown): string {
+export function formatError(error: unknown): string {
   const { message, code } = Object(error) as { readonly message?: unknown; readonly code?: unknown };
-  if (typeof message !== 'string') return show(error);
+  if (typeof message !== 'string') return formatForLog(error);
   // an AggregateError of Node, one for each address that was tried, has a code and no message
   return oneLine(message === '' && typeof code === 'string' ? code : message);
 }
 
 /** Makes text that may come from a client safe for one log line: escaped, and cut to `longest` characters. */
-export function oneLine(text: string, longest = SHOWN): string {
-  const cut = text.length > longest ? `${text.slice(0, longest)}…` : text;
+export function oneLine(text: string, maxLength = MAX_SHOWN_LENGTH): string {
+  const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
   // control characters, line separators and the halves of a broken surrogate pair
-  return cut.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/gu, escape);
+  return cut.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/gu, escapeCharacter);
 }
 
-function escape(character: string): string {
+function escapeCharacter(character: string): string {
   const short = JSON.stringify(character).slice(1, -1);
   return short === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}` : short;
 }

@@ -27,7 +27,7 @@ export function all<T extends readonly unknown[], R>(
 }
 
 /** Goes on with a value: at once if it is here, else when it comes. */
-export function then<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
+export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
   // a thenable may throw or return anything from `then`, so it is wrapped in a real promise
   return isPromise(value) ? Promise.resolve(value).then(next) : next(value);
 }

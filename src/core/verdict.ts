@@ -36,7 +36,7 @@ export function toVerdict(results: readonly CheckResult[]): Verdict {
   for (const result of results) {
     if (result.shadow === true) continue;
     if (tightest === undefined || isTighter(result, tightest)) tightest = result;
-    if (result.source !== 'store' && result.source !== 'none' && source !== 'open') ({ source } = result);
+    if (result.source !== 'store' && result.source !== 'none' && source !== 'allow') ({ source } = result);
   }
   return { allowed: tightest?.allowed ?? true, results, tightest, source };
 }
@@ -51,5 +51,5 @@ export function isTighter(a: CheckResult, b: CheckResult): boolean {
 
 /** Whether the numbers of a result mean nothing. */
 function hasNoCounter({ source }: CheckResult): boolean {
-  return source === 'open' || source === 'none';
+  return source === 'allow' || source === 'none';
 }

@@ -1,10 +1,10 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { UNLIMITED, type Verdict } from '../core/verdict.js';
-import { keptOf } from '../contexts/invocations.js';
+import { findDecision } from '../decisions/decisions.js';
 import { declareVerdict } from '../rules/metadata.js';
 
 const verdictOf = createParamDecorator<unknown, Verdict>((_, context: ExecutionContext) => {
-  return keptOf(context)?.verdict ?? UNLIMITED;
+  return findDecision(context)?.verdict ?? UNLIMITED;
 });
 
 /**

@@ -1,5 +1,5 @@
 import { declareReference, declareRule, nextOrder } from '../rules/metadata.js';
-import type { FreqLimitRule, KeySpec, OfContext, RuleChanges, Window } from '../rules/rule.js';
+import type { FreqLimitRule, KeySpec, FromContext, RuleChanges, Window } from '../rules/rule.js';
 import { decorate } from './decorate.js';
 
 /**
@@ -27,8 +27,8 @@ import { decorate } from './decorate.js';
  * ```
  */
 export function FreqLimit(
-  window: Window | OfContext<Window>,
-  limit: number | OfContext<number>,
+  window: Window | FromContext<Window>,
+  limit: number | FromContext<number>,
   key?: KeySpec,
 ): ClassDecorator & MethodDecorator;
 export function FreqLimit(rule: FreqLimitRule): ClassDecorator & MethodDecorator;
@@ -43,8 +43,8 @@ export function FreqLimit<Name extends string>(
   changes?: RuleChanges,
 ): ClassDecorator & MethodDecorator;
 export function FreqLimit(
-  first: FreqLimitRule | string | number | OfContext<Window>,
-  second?: number | OfContext<number> | RuleChanges,
+  first: FreqLimitRule | string | number | FromContext<Window>,
+  second?: number | FromContext<number> | RuleChanges,
   key?: KeySpec,
 ): ClassDecorator & MethodDecorator {
   const order = nextOrder();

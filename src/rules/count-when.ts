@@ -1,16 +1,16 @@
-import { aFunction, either, type Form, oneOf } from '../core/forms.js';
+import { aFunction, either, type Validator, oneOf } from '../core/validate.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import type { CountWhen, Outcome } from './rule.js';
 
 type Counts = (outcome: Outcome) => MaybePromise<unknown>;
 
-export const COUNT_WHEN: Form<CountWhen> = either(
+export const COUNT_WHEN: Validator<CountWhen> = either(
   oneOf('request', 'success', 'failure'),
   aFunction<Counts>(),
-) as Form<CountWhen>;
+) as Validator<CountWhen>;
 
 /** Whether a visit counts that ended so; `undefined` where all do, and nobody need watch how they end. */
-export function toCounts(countWhen: CountWhen = 'request'): Counts | undefined {
+export function toShouldCount(countWhen: CountWhen = 'request'): Counts | undefined {
   switch (countWhen) {
     case 'request':
       return undefined;

@@ -86,7 +86,7 @@ export function traitsOf(classRef: ClassRef, handler: string, isHandlerClass = N
     ...placesOf(prototype, handler, declaredNames, isHandlerClass),
   ];
   return {
-    wantsVerdict: places.some((place) => Reflect.hasMetadata(VERDICT, place.target, place.handler)),
+    showsVerdict: places.some((place) => Reflect.hasMetadata(VERDICT, place.target, place.handler)),
     redirects: method !== undefined && Reflect.hasMetadata(REDIRECT, method),
   };
 }

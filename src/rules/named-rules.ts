@@ -1,6 +1,6 @@
-import { FreqLimitError, show } from '../core/errors.js';
-import { Properties } from '../core/forms.js';
-import { looksLikeWindow } from './duration.js';
+import { FreqLimitError, formatForLog } from '../core/errors.js';
+import { OptionReader } from '../core/validate.js';
+import { looksLikeWindow } from './window.js';
 import type { Level } from './plan.js';
 import {
   type DeclaredRule,
@@ -14,17 +14,17 @@ import {
 import type { FreqLimitRule } from './rule.js';
 
 /** Rules by their names. A name is a rule's name, and none that looks like a window. */
-export type NamedRulesTable = Readonly<Record<string, Omit<FreqLimitRule, 'name'>>>;
+export type NamedRules = Readonly<Record<string, Omit<FreqLimitRule, 'name'>>>;
 
 const WHERE = 'namedRules of FreqLimitModule';
 const CHANGES = RULE_PROPERTIES.filter((property) => property !== 'name');
 const NOBODY = { className: '', classIdentity: '', handler: undefined };
 
 /** The module's table of named rules. An entry is checked once; a wrong one is a problem here and wherever it is meant. */
-export class NamedRules {
+export class NamedRuleSet {
   private readonly byName = new Map<string, FreqLimitRule | FreqLimitError>();
 
-  constructor(table: NamedRulesTable, defaults: RuleDefaults) {
+  constructor(table: NamedRules, defaults: RuleDefaults) {
     for (const [name, rule] of Object.entries(table)) this.byName.set(name, checked(name, rule, defaults));
   }
 
@@ -46,16 +46,16 @@ export class NamedRules {
    */
   resolve(level: Level): Level {
     if (level.rules.every(({ named }) => named === undefined)) return level;
-    return { ...level, rules: level.rules.map((declared) => this.meant(declared)) };
+    return { ...level, rules: level.rules.map((declared) => this.resolveReference(declared)) };
   }
 
-  private meant({ named, rule: changes, level, place }: DeclaredRule): DeclaredRule {
+  private resolveReference({ named, rule: changes, level, place }: DeclaredRule): DeclaredRule {
     if (named === undefined) return { rule: changes, level, place };
     const found = this.byName.get(named) ?? this.unknown(named, place);
     if (found instanceof Error) throw found;
-    const read = new Properties(`${place}: ${show(named)}`, invalidRule);
-    refuseName(read, changes.name);
-    const given = Object.entries(read.object(changes, CHANGES, HINTS)).filter(
+    const reader = new OptionReader(`${place}: ${formatForLog(named)}`, invalidRule);
+    refuseName(reader, changes.name);
+    const given = Object.entries(reader.object(changes, CHANGES, HINTS)).filter(
       ([, value]) => value !== undefined,
     );
     return { rule: { ...found, ...Object.fromEntries(given) }, level, place };
@@ -67,7 +67,7 @@ export class NamedRules {
       ? `; it looks like a window, and then its limit is missing: @FreqLimit('${named}', limit)`
       : '';
     return invalidRule(
-      `${place}: there is no rule called ${show(named)} in ${WHERE}; the names are ${known}${hint}`,
+      `${place}: there is no rule called ${formatForLog(named)} in ${WHERE}; the names are ${known}${hint}`,
     );
   }
 }
@@ -76,12 +76,12 @@ export class NamedRules {
 function checked(name: string, entry: unknown, defaults: RuleDefaults): FreqLimitRule | FreqLimitError {
   try {
     const place = placeOf(name);
-    const read = new Properties(place, invalidRule);
-    if (!NAME.fits(name)) throw invalidRule(`${WHERE}: ${show(name)} is not ${NAME.words}`);
+    const reader = new OptionReader(place, invalidRule);
+    if (!NAME.test(name)) throw invalidRule(`${WHERE}: ${formatForLog(name)} is not ${NAME.expected}`);
     if (looksLikeWindow(name))
-      throw invalidRule(`${WHERE}: ${show(name)} is no name, it looks like a window`);
-    refuseName(read, (Object(entry) as { readonly name?: unknown }).name);
-    const rule = { ...read.object(entry, CHANGES, HINTS), name } as FreqLimitRule;
+      throw invalidRule(`${WHERE}: ${formatForLog(name)} is no name, it looks like a window`);
+    refuseName(reader, (Object(entry) as { readonly name?: unknown }).name);
+    const rule = { ...reader.object(entry, CHANGES, HINTS), name } as FreqLimitRule;
     planRule({ rule, level: 'handler', place }, NOBODY, defaults);
     return rule;
   } catch (error) {
@@ -90,9 +90,9 @@ function checked(name: string, entry: unknown, defaults: RuleDefaults): FreqLimi
   }
 }
 
-function refuseName(read: Properties, name: unknown): void {
+function refuseName(reader: OptionReader, name: unknown): void {
   if (name !== undefined)
-    throw read.invalid('name', 'a named rule is called by its name in namedRules; leave it out');
+    throw reader.invalid('name', 'a named rule is called by its name in namedRules; leave it out');
 }
 
 function placeOf(name: string): string {

@@ -1,4 +1,4 @@
-import { show } from '../core/errors.js';
+import { formatForLog } from '../core/errors.js';
 import {
   type DeclaredRule,
   invalidRule,
@@ -25,30 +25,30 @@ interface Skip {
 /** What a handler's own decorators say that is of use to its limits. */
 export interface HandlerTraits {
   /** Whether it asks for its verdict. */
-  readonly wantsVerdict: boolean;
+  readonly showsVerdict: boolean;
   /** Whether its answers are redirections. */
   readonly redirects: boolean;
 }
 
-const NO_TRAITS: HandlerTraits = { wantsVerdict: false, redirects: false };
+const NO_TRAITS: HandlerTraits = { showsVerdict: false, redirects: false };
 
 /** The rules of one handler, in the order they are asked and shown: module, controller, handler, each as written. */
 export interface Plan {
   readonly rules: readonly PlannedRule[];
   /** Whether no rule has a function: nothing of the plan waits or fails by the application's code. */
-  readonly isPlain: boolean;
+  readonly isStatic: boolean;
   /** Whether some rule counts by how a visit ends. */
-  readonly settles: boolean;
+  readonly hasCountWhen: boolean;
   /** Whether the handler asks for its verdict. */
   readonly showsVerdict: boolean;
   /** Whether the handler redirects: then a visit that passes is told no numbers, lest a client waits with following. */
   readonly redirects: boolean;
   /** Whether what was decided is wanted after the guard, to settle it or to show it to the handler. */
-  readonly isKept: boolean;
+  readonly keepsDecision: boolean;
   /** Whether some rule only reports. */
   readonly hasShadows: boolean;
   /** The part that is written on the handler itself; `undefined` where nothing is. */
-  readonly own: Plan | undefined;
+  readonly handlerOnly: Plan | undefined;
 }
 
 /**
@@ -66,7 +66,7 @@ export function planOf(
 ): Plan | undefined {
   let declared: DeclaredRule[] = [];
   for (const level of levels) {
-    declared = skipped(merged(declared, level.rules), level.skip);
+    declared = withoutSkipped(mergeByName(declared, level.rules), level.skip);
   }
   if (declared.length === 0) return undefined;
   const rules = declared.map((rule) => planRule(rule, owner, defaults));
@@ -76,25 +76,25 @@ export function planOf(
   const own = named.filter(({ level }) => level === 'handler');
   return {
     ...plan,
-    own: own.length === named.length ? plan : own.length === 0 ? undefined : toPlan(own, traits),
+    handlerOnly: own.length === named.length ? plan : own.length === 0 ? undefined : toPlan(own, traits),
   };
 }
 
-function toPlan(rules: readonly PlannedRule[], { wantsVerdict, redirects }: HandlerTraits): Plan {
-  const settles = rules.some(({ counts }) => counts !== undefined);
+function toPlan(rules: readonly PlannedRule[], { showsVerdict, redirects }: HandlerTraits): Plan {
+  const hasCountWhen = rules.some(({ shouldCount }) => shouldCount !== undefined);
   return {
     rules,
-    isPlain: rules.every((rule) => rule.isPlain),
-    settles,
-    showsVerdict: wantsVerdict,
+    isStatic: rules.every((rule) => rule.isStatic),
+    hasCountWhen,
+    showsVerdict,
     redirects,
-    isKept: settles || wantsVerdict,
+    keepsDecision: hasCountWhen || showsVerdict,
     hasShadows: rules.some(({ shadow }) => shadow),
-    own: undefined,
+    handlerOnly: undefined,
   };
 }
 
-function merged(farther: readonly DeclaredRule[], level: readonly DeclaredRule[]): DeclaredRule[] {
+function mergeByName(farther: readonly DeclaredRule[], level: readonly DeclaredRule[]): DeclaredRule[] {
   const result = [...farther];
   const here = new Set<string>();
   for (const declared of level) {
@@ -103,7 +103,8 @@ function merged(farther: readonly DeclaredRule[], level: readonly DeclaredRule[]
       result.push(declared);
       continue;
     }
-    if (here.has(name)) throw invalidRule(`${declared.place}: name: two rules are called ${show(name)}`);
+    if (here.has(name))
+      throw invalidRule(`${declared.place}: name: two rules are called ${formatForLog(name)}`);
     here.add(name);
     const replaced = result.findIndex((other) => nameOf(other) === name);
     result.splice(replaced === -1 ? result.length : replaced, 1, declared);
@@ -111,14 +112,14 @@ function merged(farther: readonly DeclaredRule[], level: readonly DeclaredRule[]
   return result;
 }
 
-function skipped(rules: DeclaredRule[], skip: Skip | undefined): DeclaredRule[] {
+function withoutSkipped(rules: DeclaredRule[], skip: Skip | undefined): DeclaredRule[] {
   if (skip === undefined) return rules;
   if (skip.names.length === 0) return [];
   for (const name of skip.names) {
     if (rules.some((rule) => nameOf(rule) === name)) continue;
     const known = rules.map(nameOf).filter((other) => other !== undefined);
     throw invalidRule(
-      `${skip.place}: there is no rule called ${show(name)} here; the names are ${known.join(', ') || 'none'}`,
+      `${skip.place}: there is no rule called ${formatForLog(name)} here; the names are ${known.join(', ') || 'none'}`,
     );
   }
   return rules.filter((rule) => !skip.names.includes(nameOf(rule) ?? ''));

@@ -6,19 +6,19 @@ import {
   BOOLEAN,
   COUNT,
   either,
-  type Form,
+  type Validator,
   matching,
   oneOf,
-  Properties,
+  OptionReader,
   wholeNumber,
-} from '../core/forms.js';
-import { type Seal, UNSEALED } from '../core/seal.js';
-import { keyHead, ruleId } from '../core/store-key.js';
-import { COUNT_WHEN, toCounts } from './count-when.js';
-import { toWindowMs, windowName } from './duration.js';
-import { compileKey, type CompiledKey } from './key.js';
-import { compileNormalize, refuseUnused } from './normalize.js';
-import type { DenialMessage, FreqLimitRule, OfContext, OnMissingKey, Outcome, Scope } from './rule.js';
+} from '../core/validate.js';
+import { type KeyHasher, plainKey } from '../core/key-hash.js';
+import { keyPrefix, ruleId } from '../core/counter-key.js';
+import { COUNT_WHEN, toShouldCount } from './count-when.js';
+import { toWindowMs, windowName } from './window.js';
+import { compileKey, type CompiledKey } from './key/compile-key.js';
+import { compileNormalize, refuseUnused } from './key/normalize.js';
+import type { DenialMessage, FreqLimitRule, FromContext, OnMissingKey, Outcome, Scope } from './rule.js';
 
 /** A rule as it was declared, with the place it stands at. */
 export interface DeclaredRule {
@@ -39,7 +39,7 @@ export interface RuleDefaults {
   readonly countDenied: boolean;
   readonly onStoreError: OnStoreError;
   /** What becomes of the texts that come from visitors. */
-  readonly seal: Seal;
+  readonly hashKey: KeyHasher;
 }
 
 /** The class and the handler that a rule is planned for: what makes their counters their own. */
@@ -66,25 +66,25 @@ export interface PlannedRule {
   /** Which counters are the rule's: two rules of one id and one window count together. */
   readonly id: string;
   readonly key: CompiledKey;
-  readonly window: number | OfContext<unknown>;
-  readonly limit: number | OfContext<unknown>;
-  readonly cost: number | OfContext<unknown>;
+  readonly window: number | FromContext<unknown>;
+  readonly limit: number | FromContext<unknown>;
+  readonly cost: number | FromContext<unknown>;
   readonly onMissingKey: OnMissingKey;
   readonly countDenied: boolean;
   readonly onStoreError: OnStoreError;
-  readonly skipIf: OfContext<unknown> | undefined;
+  readonly skipIf: FromContext<unknown> | undefined;
   /** Whether a visit counts that ended so; `undefined` where all do. */
-  readonly counts: ((outcome: Outcome) => MaybePromise<unknown>) | undefined;
+  readonly shouldCount: ((outcome: Outcome) => MaybePromise<unknown>) | undefined;
   readonly shadow: boolean;
   readonly statusCode: number;
   readonly message: DenialMessage | undefined;
   readonly hidden: boolean;
   /** The head of the counters' keys for a window; the key's text follows. */
-  readonly headOf: (windowMs: number) => string;
+  readonly keyPrefixFor: (windowMs: number) => string;
   /** What the key's text becomes before it follows the head; a constant one stays readable. */
-  readonly seal: Seal;
+  readonly hashKey: KeyHasher;
   /** Whether nothing of the rule is a function: then it is resolved without waiting, and cannot fail. */
-  readonly isPlain: boolean;
+  readonly isStatic: boolean;
 }
 
 export const NAME = matching(
@@ -94,8 +94,8 @@ export const NAME = matching(
 const SCOPE = oneOf('handler', 'controller', 'app');
 export const ON_MISSING_KEY = oneOf('ip', 'skip', 'deny');
 export const ON_STORE_ERROR = oneOf('memory', 'allow', 'deny');
-const OF_CONTEXT = aFunction<OfContext<unknown>>();
-export const MESSAGE: Form<DenialMessage> = either(
+const OF_CONTEXT = aFunction<FromContext<unknown>>();
+export const MESSAGE: Validator<DenialMessage> = either(
   matching(/\S/, 'a text'),
   aFunction<Exclude<DenialMessage, string>>(),
 );
@@ -153,17 +153,17 @@ export function planRule(
   owner: Owner,
   defaults: RuleDefaults,
 ): PlannedRule {
-  const read = new Properties(place, invalidRule);
-  read.object(rule, RULE_PROPERTIES, HINTS);
-  const name = read.optional('name', rule.name, NAME);
+  const reader = new OptionReader(place, invalidRule);
+  reader.object(rule, RULE_PROPERTIES, HINTS);
+  const name = reader.optional('name', rule.name, NAME);
   const window =
-    typeof rule.window === 'function' ? rule.window : read.parsed('window', () => toWindowMs(rule.window));
-  const scope = read.optional('scope', rule.scope, SCOPE) ?? level;
-  const key = keyOf(rule, defaults, read);
+    typeof rule.window === 'function' ? rule.window : reader.parsed('window', () => toWindowMs(rule.window));
+  const scope = reader.optional('scope', rule.scope, SCOPE) ?? level;
+  const key = keyOf(rule, defaults, reader);
   const id = idOf(scope, owner, [name ?? '', ...(name === undefined ? [key.spec, windowSpec(window)] : [])]);
-  const limit = read.required('limit', rule.limit, COUNT_OR_FUNCTION);
-  const cost = read.optional('cost', rule.cost, COUNT_OR_FUNCTION) ?? 1;
-  const skipIf = read.optional('skipIf', rule.skipIf, OF_CONTEXT);
+  const limit = reader.required('limit', rule.limit, COUNT_OR_FUNCTION);
+  const cost = reader.optional('cost', rule.cost, COUNT_OR_FUNCTION) ?? 1;
+  const skipIf = reader.optional('skipIf', rule.skipIf, OF_CONTEXT);
   const functions = [window, limit, cost, skipIf].filter((value) => typeof value === 'function');
   return {
     declaredName: name,
@@ -176,28 +176,28 @@ export function planRule(
     window,
     limit,
     cost,
-    onMissingKey: read.optional('onMissingKey', rule.onMissingKey, ON_MISSING_KEY) ?? defaults.onMissingKey,
-    countDenied: read.optional('countDenied', rule.countDenied, BOOLEAN) ?? defaults.countDenied,
-    onStoreError: read.optional('onStoreError', rule.onStoreError, ON_STORE_ERROR) ?? defaults.onStoreError,
+    onMissingKey: reader.optional('onMissingKey', rule.onMissingKey, ON_MISSING_KEY) ?? defaults.onMissingKey,
+    countDenied: reader.optional('countDenied', rule.countDenied, BOOLEAN) ?? defaults.countDenied,
+    onStoreError: reader.optional('onStoreError', rule.onStoreError, ON_STORE_ERROR) ?? defaults.onStoreError,
     skipIf,
-    counts: toCounts(read.optional('countWhen', rule.countWhen, COUNT_WHEN)),
-    shadow: read.optional('shadow', rule.shadow, BOOLEAN) ?? false,
-    statusCode: read.optional('statusCode', rule.statusCode, wholeNumber(400, 599)) ?? 429,
-    message: read.optional('message', rule.message, MESSAGE),
-    hidden: read.optional('hidden', rule.hidden, BOOLEAN) ?? false,
-    headOf: heads(defaults.namespace, id, window),
-    seal: key.isDynamic || key.paths.length > 0 ? defaults.seal : UNSEALED,
-    isPlain: functions.length === 0 && !key.isDynamic && !key.normalizers.some(isFunction),
+    shouldCount: toShouldCount(reader.optional('countWhen', rule.countWhen, COUNT_WHEN)),
+    shadow: reader.optional('shadow', rule.shadow, BOOLEAN) ?? false,
+    statusCode: reader.optional('statusCode', rule.statusCode, wholeNumber(400, 599)) ?? 429,
+    message: reader.optional('message', rule.message, MESSAGE),
+    hidden: reader.optional('hidden', rule.hidden, BOOLEAN) ?? false,
+    keyPrefixFor: heads(defaults.namespace, id, window),
+    hashKey: key.isDynamic || key.paths.length > 0 ? defaults.hashKey : plainKey,
+    isStatic: functions.length === 0 && !key.isDynamic && !key.normalizers.some(isFunction),
   };
 }
 
-function keyOf(rule: FreqLimitRule, defaults: RuleDefaults, read: Properties): CompiledKey {
-  const normalization = read.parsed('normalize', () => compileNormalize(rule.normalize));
+function keyOf(rule: FreqLimitRule, defaults: RuleDefaults, reader: OptionReader): CompiledKey {
+  const normalization = reader.parsed('normalize', () => compileNormalize(rule.normalize));
   // null is no key, and no way to ask for the default
   // eslint-disable-next-line @typescript-eslint/prefer-nullish-coalescing
   const spec = rule.key === undefined ? defaults.defaultKey : rule.key;
-  const key = read.parsed('key', () => compileKey(spec, normalization));
-  read.parsed('normalize', () => {
+  const key = reader.parsed('key', () => compileKey(spec, normalization));
+  reader.parsed('normalize', () => {
     refuseUnused(normalization, key);
   });
   return key;
@@ -212,9 +212,9 @@ export function invalidRule(message: string, cause?: unknown): FreqLimitError {
 }
 
 /** The head for a constant window is made once; those for a function's windows as they come. */
-function heads(namespace: string, id: string, window: PlannedRule['window']): PlannedRule['headOf'] {
-  if (typeof window === 'function') return (windowMs) => keyHead(namespace, id, windowMs);
-  const head = keyHead(namespace, id, window);
+function heads(namespace: string, id: string, window: PlannedRule['window']): PlannedRule['keyPrefixFor'] {
+  if (typeof window === 'function') return (windowMs) => keyPrefix(namespace, id, windowMs);
+  const head = keyPrefix(namespace, id, window);
   return () => head;
 }
 

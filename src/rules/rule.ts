@@ -10,7 +10,7 @@ import type { Verdict } from '../core/verdict.js';
 export type Window = number | `${number}ms` | `${number}s` | `${number}m` | `${number}h` | `${number}d`;
 
 /** A function of the handler's execution context, sync or async, called once per visit. */
-export type OfContext<T> = (context: ExecutionContext) => MaybePromise<T>;
+export type FromContext<T> = (context: ExecutionContext) => MaybePromise<T>;
 
 /** A value that can be counted by. A number and its text are one value; `''`, `null` and `undefined` are none. */
 export type KeyValue = string | number | bigint | boolean | null | undefined;
@@ -24,7 +24,7 @@ export type KeyValue = string | number | bigint | boolean | null | undefined;
  * - A list holds templates and functions; its parts never run into each other.
  */
 export type KeySpec = KeyPart | readonly KeyPart[];
-export type KeyPart = string | OfContext<KeyValue | readonly KeyValue[]>;
+export type KeyPart = string | FromContext<KeyValue | readonly KeyValue[]>;
 
 /**
  * How values are spelt before they are counted by.
@@ -83,9 +83,9 @@ export type DenialMessage = string | ((verdict: Verdict, context: ExecutionConte
 /** A limit on how often something may happen. */
 export interface FreqLimitRule {
   /** How long a counter lives; the window opens at the first visit. A counter belongs to its window: a changed window counts anew. */
-  readonly window: Window | OfContext<Window>;
+  readonly window: Window | FromContext<Window>;
   /** Units that may pass in a window, a whole number ≥ 0 (0 closes the handler). A changed limit holds at once, on the same counter. */
-  readonly limit: number | OfContext<number>;
+  readonly limit: number | FromContext<number>;
   /**
    * Whom to count by.
    * @default the module's `defaultKey`, `'{ip}'`
@@ -117,7 +117,7 @@ export interface FreqLimitRule {
    * Units one visit consumes, a whole number ≥ 0; 0 looks at the counter without charging it.
    * @default 1
    */
-  readonly cost?: number | OfContext<number> | undefined;
+  readonly cost?: number | FromContext<number> | undefined;
   /**
    * Whether a visit counts here even when it is denied, by this rule or by another.
    * @default the module's `countDenied`, `false`: a denied visit is charged nowhere
@@ -132,7 +132,7 @@ export interface FreqLimitRule {
    * Leaves the rule out for a visit when it answers exactly `true`. What it throws is a 500 of that request.
    * @default never
    */
-  readonly skipIf?: OfContext<boolean | undefined> | undefined;
+  readonly skipIf?: FromContext<boolean | undefined> | undefined;
   /**
    * Which visits count, by how they ended.
    * @default 'request': all that are not denied

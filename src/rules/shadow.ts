@@ -1,5 +1,5 @@
 import { type CheckResult, toShadowResult } from '../core/check.js';
-import type { PlannedCheck } from './resolve.js';
+import type { PlannedCheck } from './to-checks.js';
 
 /** The answers to checks of which some are of shadow rules: those tell what their limits would have said. */
 export function withShadows(checks: readonly PlannedCheck[], results: readonly CheckResult[]): CheckResult[] {

@@ -1,13 +1,13 @@
-import { DenyCache } from './deny-cache.js';
-import { GuardedStore } from './guarded-store.js';
+import { DenyCache } from './layers/deny-cache.js';
+import { FallbackStore } from './layers/fallback-store.js';
 import { MemoryStore } from './memory/memory-store.js';
-import { PartedStore } from './parted-store.js';
+import { SplitStore } from './layers/split-store.js';
 import { listeningClock } from './redis/listening-clock.js';
-import { type HashTag, Placement } from './redis/placement.js';
-import { isClustered, type RedisOption } from './redis/redis-client.js';
+import { type HashTag, HashTags } from './redis/hash-tags.js';
+import { isClustered, type RedisOption } from './redis/redis-option.js';
 import { RedisStore } from './redis/redis-store.js';
-import type { Store, StoreLog } from './store.js';
-import { warnOfWorkers } from './workers.js';
+import type { Store, StoreLog } from '../core/store.js';
+import { warnOfWorkers } from './memory/workers.js';
 
 export interface StoreOptions {
   readonly redis: RedisOption | undefined;
@@ -30,11 +30,11 @@ export async function createStore(options: StoreOptions, log: StoreLog): Promise
   }
   const placement = isClustered(redis) ? placementOf(options) : undefined;
   const inRedis = await RedisStore.create({ redis, namespace, timeoutMs, coalesce, placement }, log);
-  const fallback = new MemoryStore(maxCounters, log, undefined, 'fallback');
-  const guarded = new GuardedStore(inRedis, fallback, fallbackShare);
+  const fallback = new MemoryStore(maxCounters, log, undefined, 'memory');
+  const guarded = new FallbackStore(inRedis, fallback, fallbackShare);
   if (placement === undefined) return options.denyCache ? new DenyCache(guarded) : guarded;
   // each part of a request is guarded by itself: what one server cannot say, the others still do
-  const parted = new PartedStore(
+  const parted = new SplitStore(
     guarded,
     (check) => placement.tagOf(check),
     (checks) => cache?.forget(checks),
@@ -45,6 +45,6 @@ export async function createStore(options: StoreOptions, log: StoreLog): Promise
   return cache ?? parted;
 }
 
-function placementOf({ namespace, hashTag, hashTagBuckets }: StoreOptions): Placement {
-  return new Placement({ namespace, hashTag, buckets: hashTagBuckets });
+function placementOf({ namespace, hashTag, hashTagBuckets }: StoreOptions): HashTags {
+  return new HashTags({ namespace, hashTag, buckets: hashTagBuckets });
 }

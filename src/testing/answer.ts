@@ -2,7 +2,7 @@
 export type Answer = { readonly status: number } | { readonly statusCode: number };
 
 /** Sends one request. */
-export type Visit = () => Answer | PromiseLike<Answer>;
+export type SendRequest = () => Answer | PromiseLike<Answer>;
 
 /** What an answer says of limits. */
 export interface Seen {
@@ -23,8 +23,8 @@ interface AnyAnswer {
  * Sends the request and reads the answer to its end.
  * @throws {TypeError} when what comes back is no answer
  */
-export async function see(visit: Visit): Promise<Seen> {
-  const answer = Object(await visit()) as AnyAnswer;
+export async function see(send: SendRequest): Promise<Seen> {
+  const answer = Object(await send()) as AnyAnswer;
   const status = answer.status ?? answer.statusCode;
   if (typeof status !== 'number') throw new TypeError('a visit must resolve to an answer with a status');
   const retryAfter = header(answer.headers, 'retry-after');

@@ -1,5 +1,5 @@
 import { AssertionError } from 'node:assert';
-import { type Seen, see, type Visit } from './answer.js';
+import { type Seen, see, type SendRequest } from './answer.js';
 
 /** What a limit does to equal visits in a row. */
 export interface ExpectedLimit {
@@ -22,9 +22,9 @@ const DENIED = 429;
  * @example
  * await expectLimited(() => fetch(`${url}/sms/code`, { method: 'POST' }), { passes: 1, retryAfter: 60 });
  */
-export async function expectLimited(visit: Visit, { passes, retryAfter }: ExpectedLimit): Promise<void> {
-  const statuses = await passing(visit, passes, expectLimited);
-  const denied = await see(visit);
+export async function expectLimited(send: SendRequest, { passes, retryAfter }: ExpectedLimit): Promise<void> {
+  const statuses = await passing(send, passes, expectLimited);
+  const denied = await see(send);
   statuses.push(denied.status);
   if (denied.status !== DENIED) {
     const problem = `visit ${passes + 1} passed, where ${passes} may`;
@@ -40,19 +40,22 @@ export async function expectLimited(visit: Visit, { passes, retryAfter }: Expect
  * @throws {AssertionError} at the first denial
  * @throws {TypeError} when `visits` is no whole number from 0, or a visit resolves to no answer
  */
-export async function expectNotLimited(visit: Visit, { visits }: { readonly visits: number }): Promise<void> {
-  await passing(visit, visits, expectNotLimited);
+export async function expectNotLimited(
+  send: SendRequest,
+  { requests }: { readonly requests: number },
+): Promise<void> {
+  await passing(send, requests, expectNotLimited);
 }
 
 type Caller = typeof expectLimited | typeof expectNotLimited;
 
 /** The statuses of so many visits, none of which may be denied. */
-async function passing(visit: Visit, count: number, caller: Caller): Promise<number[]> {
+async function passing(send: SendRequest, count: number, caller: Caller): Promise<number[]> {
   if (!Number.isSafeInteger(count) || count < 0)
     throw new TypeError(`${count} is no number of visits: a whole number from 0`);
   const statuses: number[] = [];
   for (let i = 1; i <= count; i++) {
-    const { status }: Seen = await see(visit);
+    const { status }: Seen = await see(send);
     statuses.push(status);
     if (status !== DENIED) continue;
     throw failure(`visit ${i} was denied, where ${count} pass`, statuses, status, 'not 429', caller);

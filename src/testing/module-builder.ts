@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { ResolvedOptions } from '../freq-limit.options.js';
-import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from '../freq-limit.tokens.js';
+import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from '../core/tokens.js';
 import { MemoryStore } from '../store/memory/memory-store.js';
 import type { TestClock } from './test-clock.js';
 import { UnlimitedPlans } from './unlimited-plans.js';
@@ -24,7 +24,7 @@ export interface ModuleBuilder {
  * const clock = new TestClock();
  * const module = await countInMemory(Test.createTestingModule({ imports: [AppModule] }), clock).compile();
  */
-export function countInMemory<Builder extends ModuleBuilder>(builder: Builder, clock?: TestClock): Builder {
+export function useMemoryStore<Builder extends ModuleBuilder>(builder: Builder, clock?: TestClock): Builder {
   builder.overrideProvider(FREQ_LIMIT_STORE).useFactory({
     factory: ({ maxCounters }: ResolvedOptions) =>
       new MemoryStore(maxCounters, new Logger('FreqLimit'), clock?.now),
@@ -38,7 +38,7 @@ export function countInMemory<Builder extends ModuleBuilder>(builder: Builder, c
  * What the application asks `FreqLimitService` is counted in memory.
  * @returns the builder
  */
-export function switchLimitsOff<Builder extends ModuleBuilder>(builder: Builder): Builder {
+export function disableLimits<Builder extends ModuleBuilder>(builder: Builder): Builder {
   builder.overrideProvider(FREQ_LIMIT_PLANS).useClass(UnlimitedPlans);
-  return countInMemory(builder);
+  return useMemoryStore(builder);
 }

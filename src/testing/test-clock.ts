@@ -1,4 +1,4 @@
-import { toWindowMs } from '../rules/duration.js';
+import { toWindowMs } from '../rules/window.js';
 import type { Window } from '../rules/rule.js';
 
 /** A clock that stands still until the test moves it. Begins at 0 ms. */

@@ -3,7 +3,7 @@ import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { CheckResult } from '../core/check.js';
 import { isFreqLimitError } from '../core/errors.js';
 import type { CounterCheck, FreqLimitService } from '../freq-limit.service.js';
-import { type Asked, type Key, readAsked, readKey } from './asked.js';
+import { type IncrementArguments, type Key, readIncrementArguments, readKey } from './increment-arguments.js';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
@@ -42,7 +42,7 @@ export class FreqLimitThrottlerStorage implements ThrottlerStorage {
     blockDuration: number,
     throttlerName: string,
   ): Promise<ThrottlerRecord> {
-    const asked = readAsked(ttl, limit, blockDuration);
+    const asked = readIncrementArguments(ttl, limit, blockDuration);
     try {
       return await this.visit(readKey(throttlerName, key), asked);
     } catch (error) {
@@ -53,7 +53,7 @@ export class FreqLimitThrottlerStorage implements ThrottlerStorage {
     }
   }
 
-  private async visit(key: Key, asked: Asked): Promise<ThrottlerRecord> {
+  private async visit(key: Key, asked: IncrementArguments): Promise<ThrottlerRecord> {
     const hits = {
       name: 'throttler',
       key,

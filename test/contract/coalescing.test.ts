@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import type { Check, CheckResult } from '../../src/core/check.js';
-import type { Store } from '../../src/store/store.js';
+import type { Store } from '../../src/core/store.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { check } from '../support/check.js';
 import { clientOf, redisUrl } from '../support/redis.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Check } from '../../src/core/check.js';
-import { DenyCache } from '../../src/store/deny-cache.js';
-import type { Store } from '../../src/store/store.js';
+import { DenyCache } from '../../src/store/layers/deny-cache.js';
+import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
 import { redisSubject, type RedisSubject } from '../support/subjects.js';
 

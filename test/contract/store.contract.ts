@@ -1,5 +1,5 @@
 import type { Check, CheckResult } from '../../src/core/check.js';
-import type { Store } from '../../src/store/store.js';
+import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
 
 /** A store under test, with a way to let time go by and to look at its counters from outside. */

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { ThrottlerStorageService } from '@nestjs/throttler';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { FreqLimitModule, FreqLimitService } from '../../src/index.js';
-import { countInMemory, TestClock } from '../../src/testing/index.js';
+import { useMemoryStore, TestClock } from '../../src/testing/index.js';
 import { FreqLimitThrottlerStorage } from '../../src/throttler/index.js';
 import { redisUrl } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
@@ -161,7 +161,7 @@ describe.each(['memory', 'redis'] as const)('the storage for the throttler, in %
     const builder = Test.createTestingModule({
       imports: [FreqLimitModule.forRoot({ ...limits, globalGuard: false })],
     });
-    module = await (kind === 'memory' ? countInMemory(builder, clock) : builder).compile();
+    module = await (kind === 'memory' ? useMemoryStore(builder, clock) : builder).compile();
     await module.init();
     storage = new FreqLimitThrottlerStorage(module.get(FreqLimitService));
   });

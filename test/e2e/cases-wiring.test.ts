@@ -13,8 +13,8 @@ import {
   type RedisOption,
   SkipFreqLimit,
 } from '../../src/index.js';
-import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
-import type { Store } from '../../src/store/store.js';
+import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
+import type { Store } from '../../src/core/store.js';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { clientOf, keysOf, redisUrl } from '../support/redis.js';

@@ -161,7 +161,7 @@ describe('a Cluster that was refused and lost', () => {
     const visit = Array.from({ length: 12 }, (_, i) => ({ key: `k${i}`, window: '1h' }) as const);
     const primaries = plain.nodes('master');
     await Promise.all(primaries.map((node) => node.config('SET', 'min-replicas-to-write', 1)));
-    expect((await service.consume(visit)).source).toBe('fallback');
+    expect((await service.consume(visit)).source).toBe('memory');
     expect(service.health()).toMatchObject({ isUp: false, reason: expect.stringContaining('NOREPLICAS') });
     await Promise.all(primaries.map((node) => node.client('KILL', 'TYPE', 'NORMAL').catch(() => undefined)));
     await Promise.all(

@@ -43,8 +43,8 @@ import {
   FreqLimitService,
   type Outcome,
 } from '../../src/index.js';
-import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
-import type { Store } from '../../src/store/store.js';
+import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
+import type { Store } from '../../src/core/store.js';
 import { closeApps, PLATFORMS, startApp, statuses, type TestApp } from '../support/app.js';
 import { startCluster, until } from '../support/cluster.js';
 import { limitHeaders, post, remaining } from '../support/http.js';

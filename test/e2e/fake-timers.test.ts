@@ -29,7 +29,7 @@ describe('a test that has fake timers before it loads the library', () => {
     server.process.kill('SIGSTOP');
     const [second] = await store.consume([check(`${namespace}:60000:b`)]);
     server.process.kill('SIGCONT');
-    expect([first?.source, second?.source]).toEqual(['store', 'fallback']);
+    expect([first?.source, second?.source]).toEqual(['store', 'memory']);
     jest.useRealTimers();
     await store.close();
     expect(lines).toEqual([]);

@@ -12,8 +12,8 @@ import {
 } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { FreqLimit, FreqLimitGuard, FreqLimitModule, type FreqLimitRule } from '../../src/index.js';
-import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
-import type { Store } from '../../src/store/store.js';
+import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
+import type { Store } from '../../src/core/store.js';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
 

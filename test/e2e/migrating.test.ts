@@ -1,5 +1,5 @@
 import type { INestApplication, Type } from '@nestjs/common';
-import { countInMemory, expectLimited, expectNotLimited, TestClock } from 'nestjs-freq-limit/testing';
+import { useMemoryStore, expectLimited, expectNotLimited, TestClock } from 'nestjs-freq-limit/testing';
 import { AccountModule } from '../../examples/migrating/from-express-rate-limit.js';
 import { LoginLimits, LoginLimitsModule } from '../../examples/migrating/from-rate-limiter-flexible.js';
 import { ArticlesModule } from '../../examples/migrating/from-throttler.js';
@@ -15,7 +15,7 @@ async function start(
   module: Type,
 ): Promise<{ app: INestApplication; url: string; clock: TestClock }> {
   const clock = new TestClock();
-  const app = await serve(platform, { imports: [module] }, (builder) => countInMemory(builder, clock));
+  const app = await serve(platform, { imports: [module] }, (builder) => useMemoryStore(builder, clock));
   return { ...app, clock };
 }
 
@@ -37,7 +37,7 @@ describe.each(PLATFORMS)('coming from elsewhere, on %s', (platform) => {
     await expectLimited(write('a'), { passes: 2, retryAfter: 60 });
     clock.advance('1s');
     await expectLimited(write('b'), { passes: 2, retryAfter: 60 });
-    await expectNotLimited(() => fetch(`${url}/articles`), { visits: 5 });
+    await expectNotLimited(() => fetch(`${url}/articles`), { requests: 5 });
     clock.advance('1s');
     await expectLimited(() => fetch(`${url}/articles/newest`), { passes: 3, retryAfter: 1 });
     clock.advance('1s');
@@ -51,7 +51,7 @@ describe.each(PLATFORMS)('coming from elsewhere, on %s', (platform) => {
     await expectLimited(login('ann'), { passes: 2, retryAfter: 900 });
     // the three were visits of the whole application, and filled its minute
     await expectLimited(() => fetch(`${url}/account`), { passes: 0, retryAfter: 60 });
-    await expectNotLimited(() => fetch(`${url}/health`), { visits: 5 });
+    await expectNotLimited(() => fetch(`${url}/health`), { requests: 5 });
     clock.advance('1m');
     await expectLimited(login('ann'), { passes: 0 });
     await expectLimited(login('bob'), { passes: 2, retryAfter: 900 });

@@ -10,7 +10,7 @@ import {
   type FreqLimitOptionsFactory,
   FreqLimitService,
 } from '../../src/index.js';
-import { FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
+import { FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, PLATFORMS, serve, statuses } from '../support/app.js';
 import { clientOf, keysOf, plainClient, redisUrl, uniqueNamespace } from '../support/redis.js';
 

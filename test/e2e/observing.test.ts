@@ -444,9 +444,9 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
     const { url } = await startApp(platform, { controllers: [Down], limits: { redis } });
     expect(await statuses(3, () => fetch(url))).toEqual([200, 200, 200]);
     expect(verdicts.map(({ results: [result] }) => [result?.source, result?.allowed])).toEqual([
-      ['open', true],
-      ['open', true],
-      ['open', true],
+      ['allow', true],
+      ['allow', true],
+      ['allow', true],
     ]);
   });
 

@@ -36,14 +36,14 @@ describe('a server that connects, and answers no script', () => {
     const charge = async (key: string): Promise<string | undefined> =>
       (await service.consume({ key, window: '1h', limit: 5 })).source;
     for (let i = 0; service.health().isUp && i < 2_000; i++) {
-      expect(await charge(`a${i}`)).toBe('fallback');
+      expect(await charge(`a${i}`)).toBe('memory');
       await sleep(2);
     }
     expect(service.health()).toMatchObject({ isUp: false });
     // connections come and go meanwhile, which says nothing of scripts
     const before = server.scripts;
     for (let i = 0; i < 200; i++) {
-      expect(await charge(`b${i}`)).toBe('fallback');
+      expect(await charge(`b${i}`)).toBe('memory');
       await sleep(2);
     }
     expect(server.scripts - before).toBeLessThan(20);

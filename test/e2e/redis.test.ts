@@ -183,7 +183,7 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     const { app } = await start({ redis: url.href });
     const service = app.get(FreqLimitService);
     for (let i = 0; i < 5; i++) {
-      expect((await service.consume({ key: `k${i}`, window: '1m', limit: 1 })).source).toBe('fallback');
+      expect((await service.consume({ key: `k${i}`, window: '1m', limit: 1 })).source).toBe('memory');
     }
     expect(await keysOf(client, namespace)).toEqual([]);
     await closeApps();

@@ -35,8 +35,8 @@ import {
   type FreqLimitRule,
   FreqLimitService,
 } from '../../src/index.js';
-import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
-import type { Store } from '../../src/store/store.js';
+import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
+import type { Store } from '../../src/core/store.js';
 import { PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { limitHeaders, remaining } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';

@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { FreqLimitService, type FreqLimitOptions } from 'nestjs-freq-limit';
-import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
+import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, startApp } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { startProxy, type Proxy } from '../support/proxy.js';
@@ -38,7 +38,7 @@ describe('a silent connection', () => {
     await one();
     const { stream } = client;
     proxy.isDropping = true;
-    expect((await one()).source).toBe('fallback');
+    expect((await one()).source).toBe('memory');
     await until(() => stream.destroyed);
     proxy.isDropping = false;
     await until(async () => (await one()).source === 'store');
@@ -88,7 +88,7 @@ describe('a server that takes connections and says nothing', () => {
   it('is tried again on another connection', async () => {
     const { port } = silent.address() as { port: number };
     const { one } = await serve({ host: '127.0.0.1', port, commandTimeout: 100 });
-    expect((await one()).source).toBe('fallback');
+    expect((await one()).source).toBe('memory');
     await until(() => sockets.length >= 2);
   });
 });

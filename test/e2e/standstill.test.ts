@@ -1,7 +1,7 @@
 import { Controller, Get, Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
-import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
+import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, startApp } from '../support/app.js';
 import { killConnections } from '../support/kill-connections.js';
 import { clientOf, redisUrl, uniqueNamespace } from '../support/redis.js';

@@ -7,7 +7,7 @@ import {
   FreqLimitService,
   isFreqLimitExceeded,
 } from 'nestjs-freq-limit';
-import { FREQ_LIMIT_STORE } from '../../src/freq-limit.tokens.js';
+import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { clientOf, uniqueNamespace } from '../support/redis.js';
@@ -146,17 +146,17 @@ describe.each(PLATFORMS)('a store that cannot answer, on %s', (platform) => {
     const { app, port, url } = await start();
     const service = app.get(FreqLimitService);
     const check = { key: 'x', window: '1h', limit: 1 } as const;
-    expect(await service.consume(check)).toMatchObject({ allowed: true, source: 'fallback' });
-    expect(await service.peek(check)).toMatchObject({ allowed: false, source: 'fallback' });
+    expect(await service.consume(check)).toMatchObject({ allowed: true, source: 'memory' });
+    expect(await service.peek(check)).toMatchObject({ allowed: false, source: 'memory' });
     expect(await service.consume({ ...check, onStoreError: 'allow' })).toMatchObject({
       allowed: true,
-      source: 'open',
+      source: 'allow',
     });
     const both = [
       { ...check, key: 'y' },
       { ...check, onStoreError: 'allow' as const },
     ];
-    expect(await service.consume(both)).toMatchObject({ allowed: true, source: 'open' });
+    expect(await service.consume(both)).toMatchObject({ allowed: true, source: 'allow' });
     await expect(service.consume({ ...check, onStoreError: 'deny' })).rejects.toMatchObject({
       code: 'FREQ_LIMIT_STORE_FAILED',
     });

@@ -8,10 +8,10 @@ import {
   FreqLimitService,
 } from 'nestjs-freq-limit';
 import {
-  countInMemory,
+  useMemoryStore,
   expectLimited,
   expectNotLimited,
-  switchLimitsOff,
+  disableLimits,
   TestClock,
 } from 'nestjs-freq-limit/testing';
 import { closeApps, PLATFORMS, serve } from '../support/app.js';
@@ -50,7 +50,7 @@ afterEach(closeApps);
 describe.each(PLATFORMS)('an application under test on %s', (platform) => {
   it.each(WAYS)('counts in memory whatever %s says, on the clock of the test', async (_, parts) => {
     const clock = new TestClock();
-    const { app, url } = await serve(platform, parts, (builder) => countInMemory(builder, clock));
+    const { app, url } = await serve(platform, parts, (builder) => useMemoryStore(builder, clock));
     const visit = (): Promise<Response> => fetch(url);
     await expectLimited(visit, { passes: 2, retryAfter: 60 });
     clock.advance('20s');
@@ -61,8 +61,8 @@ describe.each(PLATFORMS)('an application under test on %s', (platform) => {
   });
 
   it.each(WAYS)('lets all pass whatever %s says, and contacts no Redis', async (_, parts) => {
-    const { app, url } = await serve(platform, parts, switchLimitsOff);
-    await expectNotLimited(() => fetch(url), { visits: 5 });
+    const { app, url } = await serve(platform, parts, disableLimits);
+    await expectNotLimited(() => fetch(url), { requests: 5 });
     expect([...(await fetch(url)).headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
     const service = app.get(FreqLimitService);
     expect(service.health().store).toBe('memory');
@@ -87,19 +87,19 @@ describe.each(PLATFORMS)('an application under test on %s', (platform) => {
       },
     ],
   ])('lets all pass where the guard stands %s', async (_, parts) => {
-    const { url } = await serve(platform, parts, switchLimitsOff);
-    await expectNotLimited(() => fetch(url), { visits: 5 });
+    const { url } = await serve(platform, parts, disableLimits);
+    await expectNotLimited(() => fetch(url), { requests: 5 });
   });
 
   it('still refuses wrong declarations', async () => {
     const imports = [FreqLimitModule.forRoot({ ...OPTIONS, rules: [{ window: '1m', limit: -1 }] })];
-    await expect(serve(platform, { imports }, switchLimitsOff)).rejects.toMatchObject({
+    await expect(serve(platform, { imports }, disableLimits)).rejects.toMatchObject({
       code: 'FREQ_LIMIT_INVALID_RULE',
     });
   });
 
   it('keeps the counters of two modules of one test apart', async () => {
-    const start = () => serve(platform, SYNC, (builder) => countInMemory(builder));
+    const start = () => serve(platform, SYNC, (builder) => useMemoryStore(builder));
     const [a, b] = await Promise.all([start(), start()]);
     for (const { url } of [a, b]) await expectLimited(() => fetch(url), { passes: 2, retryAfter: 60 });
   });

@@ -43,7 +43,7 @@ export async function keepBooks(visits: readonly Visit[], port: number, namespac
       late: refused.filter((visit) => own(visit) > 0),
       doubled: visits.filter((visit) => own(visit) > 1).length,
       lost: visits.filter((visit) => isPassed(visit, 'store') && own(visit) === 0).length,
-      overLimit: beyondLimits(visits, 'store') + beyondLimits(visits, 'fallback'),
+      overLimit: beyondLimits(visits, 'store') + beyondLimits(visits, 'memory'),
       unbalanced: unbalanced(visits, counters),
       unsound: await sweep(client, namespace),
     };
@@ -88,11 +88,11 @@ function isAstray({ policy, answer }: Visit): boolean {
   return answer !== undefined && answer.by !== 'store' && answer.by !== STAND_IN[policy];
 }
 
-function isPassed({ answer }: Visit, by: 'store' | 'fallback'): boolean {
+function isPassed({ answer }: Visit, by: 'store' | 'memory'): boolean {
   return answer?.by === by && answer.passes;
 }
 
-function beyondLimits(visits: readonly Visit[], by: 'store' | 'fallback'): number {
+function beyondLimits(visits: readonly Visit[], by: 'store' | 'memory'): number {
   const passed = tally(visits.filter((visit) => isPassed(visit, by)));
   return [...passed.values()].reduce((sum, count) => sum + Math.max(0, count - SHARED_LIMIT), 0);
 }

@@ -2,9 +2,9 @@ import type { Redis } from 'ioredis';
 import calculateSlot from 'cluster-key-slot';
 import type { Check } from '../../src/core/check.js';
 import { createStore, type StoreOptions } from '../../src/store/create-store.js';
-import { Placement } from '../../src/store/redis/placement.js';
-import type { RedisOption } from '../../src/store/redis/redis-client.js';
-import type { Store } from '../../src/store/store.js';
+import { HashTags } from '../../src/store/redis/hash-tags.js';
+import type { RedisOption } from '../../src/store/redis/redis-option.js';
+import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
 import { uniqueNamespace } from '../support/redis.js';
 import type { Server } from '../support/server.js';
@@ -39,7 +39,7 @@ export async function openStore(redis: RedisOption, overrides: Overrides = {}): 
   const store = await createStore(options, log);
   await store.open();
   const { hashTag, hashTagBuckets: buckets } = options;
-  const placement = new Placement({ namespace, hashTag, buckets });
+  const placement = new HashTags({ namespace, hashTag, buckets });
   const keyOf = (one: Check): string => placement.keyOf(one);
   return {
     store,

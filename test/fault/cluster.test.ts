@@ -427,7 +427,7 @@ describe('a cluster that is gone as a whole', () => {
         ),
       ),
     ]);
-    expect(sources).toEqual([['fallback'], ['open'], ['refused']]);
+    expect(sources).toEqual([['memory'], ['allow'], ['refused']]);
     expect(answers.map(({ visits }) => visits.length)).toEqual([200, 200, 200]);
   }
 

@@ -4,14 +4,14 @@ import { isFreqLimitError } from '../../src/core/errors.js';
 import { type OnStoreError } from '../../src/core/check.js';
 import { toVerdict } from '../../src/core/verdict.js';
 import { createStore } from '../../src/store/create-store.js';
-import type { RedisOption } from '../../src/store/redis/redis-client.js';
-import type { Store, StoreLog } from '../../src/store/store.js';
+import type { RedisOption } from '../../src/store/redis/redis-option.js';
+import type { Store, StoreLog } from '../../src/core/store.js';
 import { check } from '../support/check.js';
 import { STORE_OPTIONS } from './options.js';
 import { StallClock } from './stall-clock.js';
 
 /** Who answers in the place of the store; `refusal` is the 503 of `'deny'`. */
-export const STAND_IN = { memory: 'fallback', allow: 'open', deny: 'refusal' } as const;
+export const STAND_IN = { memory: 'memory', allow: 'allow', deny: 'refusal' } as const;
 const POLICIES = Object.keys(STAND_IN) as OnStoreError[];
 const CALLERS = 24;
 /** How many visits may be under way at once. */
@@ -25,7 +25,7 @@ export const SHARED_LIMIT = 300;
 const OWN_LIMIT = 10;
 const RESOLUTION_MS = 5;
 
-type Answerer = 'store' | 'fallback' | 'open' | 'refusal' | 'none';
+type Answerer = 'store' | 'memory' | 'allow' | 'refusal' | 'none';
 
 /** One visit: a check with a key of its own, and one that it shares with others. */
 export interface Visit {

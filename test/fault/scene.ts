@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RedisOption } from '../../src/store/redis/redis-client.js';
+import type { RedisOption } from '../../src/store/redis/redis-option.js';
 import type { RedisConnectionOptions } from '../../src/store/redis/redis-options.js';
 import { until } from '../support/cluster.js';
 import { type Proxy, startProxy } from '../support/proxy.js';

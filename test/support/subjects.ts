@@ -1,12 +1,12 @@
 import { Cluster, type Redis } from 'ioredis';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
-import { PartedStore } from '../../src/store/parted-store.js';
-import { Placement } from '../../src/store/redis/placement.js';
+import { SplitStore } from '../../src/store/layers/split-store.js';
+import { HashTags } from '../../src/store/redis/hash-tags.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import type { Check } from '../../src/core/check.js';
 import { check } from './check.js';
 import type { TestCluster } from './cluster.js';
-import type { Store, StoreLog } from '../../src/store/store.js';
+import type { Store, StoreLog } from '../../src/core/store.js';
 import type { Subject } from '../contract/store.contract.js';
 import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from './redis.js';
 
@@ -96,13 +96,13 @@ export async function clusterSubject(nodes: TestCluster['nodes'], buckets = 256)
   const namespace = uniqueNamespace();
   const client = new Cluster([...nodes]);
   client.on('error', () => undefined);
-  const placement = new Placement({ namespace, buckets, hashTag: undefined });
+  const placement = new HashTags({ namespace, buckets, hashTag: undefined });
   const redis = { cluster: nodes };
   const inRedis = await RedisStore.create(
     { redis, namespace, timeoutMs: 30_000, coalesce: true, placement },
     quiet,
   );
-  const store = new PartedStore(inRedis, (check) => placement.tagOf(check));
+  const store = new SplitStore(inRedis, (check) => placement.tagOf(check));
   const named = (key: string): string => `${namespace}:${key}`;
   const group = `${namespace}:`;
   const full = (key: string): string => placement.keyOf(check(named(key), { group }));

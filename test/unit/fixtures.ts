@@ -1,8 +1,8 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { CheckResult } from '../../src/core/check.js';
 import type { FreqLimitError } from '../../src/core/errors.js';
-import { UNSEALED } from '../../src/core/seal.js';
-import type { Visit } from '../../src/core/visit.js';
+import { plainKey } from '../../src/core/key-hash.js';
+import type { LimitedRequest } from '../../src/core/request.js';
 import type { DeclaredRule, Owner, RuleDefaults } from '../../src/rules/planned-rule.js';
 import type { FreqLimitRule, Scope } from '../../src/rules/rule.js';
 
@@ -31,7 +31,7 @@ export const DEFAULTS: RuleDefaults = {
   onMissingKey: 'ip',
   countDenied: false,
   onStoreError: 'memory',
-  seal: UNSEALED,
+  hashKey: plainKey,
 };
 
 /** A rule as a decorator or the module declares it; whatever else is given stands in it as it is. */
@@ -39,8 +39,8 @@ export function declared(rule: unknown, level: Scope = 'handler', place = `the $
   return { rule: rule as FreqLimitRule, level, place };
 }
 
-export function visitOf(request: Record<string, unknown> = {}, address?: string): Visit {
-  return { hasClient: true, request, address };
+export function visitOf(request: Record<string, unknown> = {}, address?: string): LimitedRequest {
+  return { isClientFacing: true, request, address };
 }
 
 /** For functions that look at nothing of the context. */

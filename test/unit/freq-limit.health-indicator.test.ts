@@ -1,6 +1,6 @@
 import { FreqLimitHealthIndicator } from '../../src/freq-limit.health-indicator.js';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
-import type { Store, StoreHealth } from '../../src/store/store.js';
+import type { Store, StoreHealth } from '../../src/core/store.js';
 import { quiet } from '../support/subjects.js';
 
 function indicatorOf(health: StoreHealth): FreqLimitHealthIndicator {

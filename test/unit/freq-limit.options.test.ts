@@ -1,6 +1,6 @@
 import { Cluster, Redis } from 'ioredis';
 import { isFreqLimitError } from '../../src/core/errors.js';
-import { UNSEALED } from '../../src/core/seal.js';
+import { plainKey } from '../../src/core/key-hash.js';
 import { resolveOptions } from '../../src/freq-limit.options.js';
 import { thrownBy } from './fixtures.js';
 
@@ -31,7 +31,7 @@ const DEFAULT_OPTIONS = {
   hashTagBuckets: 256,
   coalesce: true,
   denyCache: true,
-  seal: UNSEALED,
+  hashKey: plainKey,
 };
 
 const CLIENT = { status: 'ready', isCluster: false, evalsha: () => 1, eval: () => 1, del: () => 1 };
@@ -44,7 +44,7 @@ describe('resolveOptions', () => {
 
   it('takes undefined as not given', () => {
     const names = [
-      ...Object.keys(DEFAULT_OPTIONS).filter((name) => name !== 'seal' && name !== 'isSkipped'),
+      ...Object.keys(DEFAULT_OPTIONS).filter((name) => name !== 'hashKey' && name !== 'isSkipped'),
       'hashKeys',
       'skipAddresses',
       'skipUserAgents',
@@ -71,7 +71,7 @@ describe('resolveOptions', () => {
       exceptionFactory: () => new Error('slow down'),
       onVerdict: () => undefined,
       onDenied: () => undefined,
-      contextAdapters: { ws: { hasClients: true, address: () => '192.0.2.1' } },
+      contextAdapters: { ws: { isClientFacing: true, address: () => '192.0.2.1' } },
       ipv6Subnet: 128,
       maxCounters: 1,
       timeoutMs: 60_000,
@@ -82,7 +82,7 @@ describe('resolveOptions', () => {
       coalesce: false,
       denyCache: false,
     };
-    expect(resolveOptions(given)).toEqual({ ...given, seal: UNSEALED });
+    expect(resolveOptions(given)).toEqual({ ...given, hashKey: plainKey });
   });
 
   it('answers what nobody can change, and changes nothing of what it was given', () => {

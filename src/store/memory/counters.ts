@@ -1,4 +1,4 @@
-import { type Counter, Lane } from './lane.js';
+import { type Counter, CounterGroup } from './counter-group.js';
 
 /** How many lanes are looked at to make room. An application has fewer; only windows made up by callers are more. */
 const LANES_LOOKED_AT = 256;
@@ -13,8 +13,8 @@ const LANES_LOOKED_AT = 256;
  */
 export class Counters {
   private readonly byKey = new Map<string, Counter>();
-  private readonly lanes = new Map<string, Lane>();
-  private nextLane: Iterator<[string, Lane]> | undefined;
+  private readonly lanes = new Map<string, CounterGroup>();
+  private nextLane: Iterator<[string, CounterGroup]> | undefined;
 
   constructor(
     private readonly most: number,
@@ -40,19 +40,19 @@ export class Counters {
       key,
       endsAtMs,
       used: 0,
-      lane: this.lane(group),
+      group: this.lane(group),
       byEnd: undefined,
       below: undefined,
     };
     this.byKey.set(key, counter);
-    counter.lane.add(counter);
+    counter.group.add(counter);
     return counter;
   }
 
   delete(counter: Counter): void {
     if (this.byKey.get(counter.key) !== counter) return;
     this.byKey.delete(counter.key);
-    counter.lane.remove(counter);
+    counter.group.remove(counter);
   }
 
   /** Clears away a few that have ended, and keeps the bound. Once after each request that opened a window. */
@@ -67,34 +67,34 @@ export class Counters {
     this.lanes.clear();
   }
 
-  private lane(group: string): Lane {
+  private lane(group: string): CounterGroup {
     let lane = this.lanes.get(group);
     if (lane === undefined) {
-      lane = new Lane();
+      lane = new CounterGroup();
       this.lanes.set(group, lane);
     }
     return lane;
   }
 
   /** One lane after the other, so that lanes without visitors are cleared too. */
-  private someLane(): Lane {
+  private someLane(): CounterGroup {
     let step = this.nextLane?.next();
     if (step === undefined || step.done === true) {
       this.nextLane = this.lanes.entries();
       step = this.nextLane.next();
     }
-    const [group, lane] = step.value as [string, Lane];
+    const [group, lane] = step.value as [string, CounterGroup];
     if (lane.size === 0) this.lanes.delete(group);
     return lane;
   }
 
-  private clearEnded({ byEnd }: Lane, nowMs: number): void {
+  private clearEnded({ byEnd }: CounterGroup, nowMs: number): void {
     for (let i = 0; i < 2 && byEnd.first !== undefined && byEnd.first.endsAtMs < nowMs; i++)
       this.delete(byEnd.first);
   }
 
   private makeRoom(nowMs: number): void {
-    let largest: Lane | undefined;
+    let largest: CounterGroup | undefined;
     for (let i = Math.min(this.lanes.size, LANES_LOOKED_AT); i > 0; i--) {
       const lane = this.someLane();
       const { first } = lane.byEnd;
@@ -104,7 +104,7 @@ export class Counters {
       }
       if (largest === undefined || lane.size > largest.size) largest = lane;
     }
-    const goes = largest?.leastMissed;
+    const goes = largest?.evictionCandidate;
     if (goes === undefined) return;
     this.onLoss();
     this.delete(goes);

@@ -1,6 +1,6 @@
 import { type Check, type CheckResult, type Source, toResult } from '../../core/check.js';
-import type { Store, StoreHealth, StoreLog } from '../store.js';
-import type { Counter } from './lane.js';
+import type { Store, StoreHealth, StoreLog } from '../../core/store.js';
+import type { Counter } from './counter-group.js';
 import { Counters } from './counters.js';
 
 /** Milliseconds that only ever go forward; where they begin does not matter. */
@@ -127,7 +127,7 @@ export class MemoryStore implements Store {
     if (counter === undefined) return toResult(check, allowed, 0, 0, this.source);
     const used = passes ? step.used : counter.used;
     if (counter.used === 0) this.counters.delete(counter);
-    else if (!allowed || counter.used >= check.limit) counter.lane.markFull(counter);
+    else if (!allowed || counter.used >= check.limit) counter.group.markAtLimit(counter);
     return toResult(check, allowed, used, used === 0 ? 0 : counter.endsAtMs - nowMs, this.source);
   }
 

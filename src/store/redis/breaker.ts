@@ -1,9 +1,9 @@
 /** Calls that must fail in a row before the server is left alone. */
-const MOST_FAILURES = 5;
+const MAX_FAILURES = 5;
 /** How long it is left alone before one call tries it. */
 const REST_MS = 1_000;
 /** Hope lets one call in this time try: a connection that each call breaks gives hope at once. */
-const HOPE_MS = 250;
+const PROBE_INTERVAL_MS = 250;
 /** Of failures that come at once, only one in this time counts. */
 const AT_ONCE_MS = 50;
 
@@ -11,7 +11,7 @@ const AT_ONCE_MS = 50;
  * How a call has failed: `sure`, it will be so again; `late`, it had its time, and it may have been chance; `at once`,
  * there was no connection for it, which may be in the making.
  */
-export type Failure = 'sure' | 'late' | 'at once';
+export type Failure = 'permanent' | 'timeout' | 'disconnected';
 
 /**
  * Stops asking a server that has failed several times in a row, and lets one call at a time find out whether it is back.
@@ -52,10 +52,10 @@ export class Breaker {
 
   fail(reason: string, failure: Failure): void {
     const nowMs = this.clock();
-    if (failure === 'at once' && nowMs < this.countsFromMs) return;
+    if (failure === 'disconnected' && nowMs < this.countsFromMs) return;
     this.countsFromMs = nowMs + AT_ONCE_MS;
     this.failures++;
-    if (failure === 'sure' || this.isOpen || this.failures >= MOST_FAILURES) this.open(reason);
+    if (failure === 'permanent' || this.isOpen || this.failures >= MAX_FAILURES) this.open(reason);
   }
 
   /** For one who knows: the connection is lost. */
@@ -66,10 +66,10 @@ export class Breaker {
   }
 
   /** For one who has reason to hope: the next call tries. */
-  hope(): void {
+  allowProbe(): void {
     const nowMs = this.clock();
     if (this.restsUntilMs === undefined || nowMs < this.hopesFromMs) return;
-    this.hopesFromMs = nowMs + HOPE_MS;
+    this.hopesFromMs = nowMs + PROBE_INTERVAL_MS;
     this.restsUntilMs = nowMs;
   }
 }

@@ -1,7 +1,7 @@
-import { show } from '../../core/errors.js';
-import { COUNT, wholeNumber } from '../../core/forms.js';
+import { formatForLog } from '../../core/errors.js';
+import { COUNT, wholeNumber } from '../../core/validate.js';
 import { CLUSTER_NAMES, hintFor, SERVER_NAMES } from './option-names.js';
-import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-client.js';
+import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-option.js';
 import type { RedisClusterOptions, RedisConnectionOptions } from './redis-options.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -40,7 +40,7 @@ export function readRedisOption(redis: unknown): RedisOption {
     return redis;
   }
   if (typeof redis !== 'object' || redis === null || Array.isArray(redis))
-    throw new TypeError(`${show(redis)} is not ${REDIS_FORM}`);
+    throw new TypeError(`${formatForLog(redis)} is not ${REDIS_FORM}`);
   if ('sendCommand' in redis) throw new TypeError(`a client of another library is not ${REDIS_FORM}`);
   return isClusterOption(redis) ? readCluster(redis) : readServer(redis);
 }
@@ -71,19 +71,20 @@ function readServer(given: object): RedisConnectionOptions {
         : hintFor(name, SERVER_NAMES),
     { isLenient },
   );
-  if (!hasPlace) throw new TypeError(`${show(given)} is not ${REDIS_FORM}`);
+  if (!hasPlace) throw new TypeError(`${formatForLog(given)} is not ${REDIS_FORM}`);
   checkPlace(options);
   return options;
 }
 
 function checkPlace({ host, port, path, db, sentinels, name, role }: Values): void {
   if (host !== undefined && !isText(host))
-    throw new TypeError(`host: ${show(host)} is not a name or an address`);
+    throw new TypeError(`host: ${formatForLog(host)} is not a name or an address`);
   if (port !== undefined && !isPort(port))
-    throw new TypeError(`port: ${show(port)} is not a port, 1 to 65535`);
+    throw new TypeError(`port: ${formatForLog(port)} is not a port, 1 to 65535`);
   if (isGiven(path) && !isText(path))
-    throw new TypeError(`path: ${show(path)} is not the path of a unix socket`);
-  if (db !== undefined && !COUNT.fits(db)) throw new TypeError(`db: ${show(db)} is not ${COUNT.words}`);
+    throw new TypeError(`path: ${formatForLog(path)} is not the path of a unix socket`);
+  if (db !== undefined && !COUNT.test(db))
+    throw new TypeError(`db: ${formatForLog(db)} is not ${COUNT.expected}`);
   if (isGiven(path)) refuseTogetherWith('path', { host, port, sentinels });
   if (isGiven(sentinels)) {
     refuseTogetherWith('sentinels', { host, port });
@@ -101,7 +102,7 @@ function checkSentinels(sentinels: unknown, name: unknown, role: unknown): void 
   if (!isText(name))
     throw new TypeError('name: is missing: the name that the sentinels have for the primary');
   if (role !== undefined && role !== 'master')
-    throw new TypeError(`role: ${show(role)} is not 'master': only the primary takes counters`);
+    throw new TypeError(`role: ${formatForLog(role)} is not 'master': only the primary takes counters`);
 }
 
 /** With two places ioredis would silently use one of them. */
@@ -235,7 +236,7 @@ function isText(value: unknown): value is string {
 }
 
 function isPort(port: unknown): boolean {
-  return wholeNumber(1, 65_535).fits(port);
+  return wholeNumber(1, 65_535).test(port);
 }
 
 /** Empty braces are not a hash tag: the counters of one request would be in different slots. */
@@ -244,11 +245,11 @@ function checkKeyPrefix({ keyPrefix, redisOptions }: Values): void {
   // as ioredis reads it: an empty one is ignored
   // eslint-disable-next-line @typescript-eslint/prefer-nullish-coalescing
   const prefix = keyPrefix || (ofNodes ?? '');
-  if (typeof prefix !== 'string') throw new TypeError(`keyPrefix: ${show(prefix)} is not a text`);
+  if (typeof prefix !== 'string') throw new TypeError(`keyPrefix: ${formatForLog(prefix)} is not a text`);
   const open = prefix.indexOf('{');
   if (open >= 0 && prefix[open + 1] === '}')
     throw new TypeError(
-      `keyPrefix: ${show(prefix)} has empty braces, so that no two counters would share a slot`,
+      `keyPrefix: ${formatForLog(prefix)} has empty braces, so that no two counters would share a slot`,
     );
 }
 
@@ -273,10 +274,10 @@ function checkQuery(query: URLSearchParams): void {
   for (const [name, value] of query) {
     if (!IN_URL.includes(name))
       throw new TypeError(
-        `${show(name)} in the URL: a URL can only set ${IN_URL.join(', ')}; set other options in an object: { host, port, … }`,
+        `${formatForLog(name)} in the URL: a URL can only set ${IN_URL.join(', ')}; set other options in an object: { host, port, … }`,
       );
     if (name === 'db' && !/^\d+$/.test(value))
-      throw new TypeError(`db in the URL: ${show(value)} is not the number of a database`);
+      throw new TypeError(`db in the URL: ${formatForLog(value)} is not the number of a database`);
   }
 }
 

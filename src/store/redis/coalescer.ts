@@ -1,6 +1,6 @@
 import timers from 'node:timers';
 import type { Check, CheckResult } from '../../core/check.js';
-import { Batch, type Request } from './redis-codec.js';
+import { Batch, type PendingRequest } from './redis-codec.js';
 
 // the module's own, and taken once, so that a test's fake timers do not keep visits from the server
 const { setImmediate } = timers;
@@ -24,7 +24,7 @@ export class Coalescer {
     private readonly coalesce: boolean,
   ) {}
 
-  ask(tag: string, request: Omit<Request, 'resolve' | 'reject'>): Promise<CheckResult[]> {
+  ask(tag: string, request: Omit<PendingRequest, 'resolve' | 'reject'>): Promise<CheckResult[]> {
     return new Promise((resolve, reject) => {
       this.batchFor(tag, request.checks).add({ ...request, resolve, reject });
       if (!this.coalesce) this.flush();

@@ -1,4 +1,4 @@
-import type { StoreHealth } from '../store.js';
+import type { StoreHealth } from '../../core/store.js';
 
 /** How many counters one process may create on a full server until it has room again: about 2 MB. */
 const MAX_COUNTERS = 10_000;

@@ -11,15 +11,15 @@ const EACH = 1;
  * The maximum number of counters in one call. If all requests pass, 64 block the server for 0.05 to 0.11 ms, and several
  * calls are in flight under load. `docs/performance.md` has the figures.
  */
-const MOST_KEYS = 64;
+const MAX_KEYS = 64;
 /**
  * The maximum number of checks in one call, for any number of counters: if one of them denies, the script handles all of
  * them, in 0.6 µs each. The longest such call blocks the server for about 0.3 ms. A single request with more is still one call.
  */
-const MOST_CHECKS = 256;
+const MAX_CHECKS = 256;
 
 /** One request on its way: its checks, and who waits for its answer. */
-export interface Request {
+export interface PendingRequest {
   readonly checks: readonly Check[];
   /** Whether its visits are charged; else they are only looked at. */
   readonly charging: boolean;
@@ -30,7 +30,7 @@ export interface Request {
 }
 
 /** A counter of a call: what all checks on it come to. */
-interface Slot {
+interface CounterEntry {
   readonly key: string;
   readonly windowMs: number;
   limit: number;
@@ -45,13 +45,13 @@ interface Slot {
 /** A check with the counter it goes to. */
 interface Placed {
   readonly check: Check;
-  readonly slot: Slot;
+  readonly slot: CounterEntry;
 }
 
 /** The requests that go out in one call of the script. */
 export class Batch {
-  private readonly slots = new Map<string, Slot>();
-  private readonly members: { readonly request: Request; readonly placed: readonly Placed[] }[] = [];
+  private readonly slots = new Map<string, CounterEntry>();
+  private readonly members: { readonly request: PendingRequest; readonly placed: readonly Placed[] }[] = [];
   private checks = 0;
   private cost = 0;
   private wantsEnds = false;
@@ -60,7 +60,7 @@ export class Batch {
   /** How many counters its call has created. Set when the answer is read. */
   opened = 0;
 
-  get requests(): readonly Request[] {
+  get requests(): readonly PendingRequest[] {
     return this.members.map(({ request }) => request);
   }
 
@@ -84,13 +84,13 @@ export class Batch {
   fits(checks: readonly Check[]): boolean {
     return (
       this.checks === 0 ||
-      (this.slots.size + checks.length <= MOST_KEYS &&
-        this.checks + checks.length <= MOST_CHECKS &&
+      (this.slots.size + checks.length <= MAX_KEYS &&
+        this.checks + checks.length <= MAX_CHECKS &&
         this.cost + costOf(checks) <= Number.MAX_SAFE_INTEGER)
     );
   }
 
-  add(request: Request): void {
+  add(request: PendingRequest): void {
     const { checks, charging } = request;
     const placed = checks.map((check) => ({ check, slot: this.slotOf(check, charging) }));
     this.members.push({ request, placed });
@@ -99,7 +99,7 @@ export class Batch {
     this.cost += costOf(checks);
   }
 
-  private slotOf({ key, windowMs, limit, cost }: Check, charging: boolean): Slot {
+  private slotOf({ key, windowMs, limit, cost }: Check, charging: boolean): CounterEntry {
     const charge = charging ? cost : 0;
     this.isCharging ||= charge > 0;
     // a look never denies: what it would come to is worked out from its counter
@@ -129,8 +129,8 @@ export class Batch {
   }
 
   /** The counters in runs of one window, limit and cost. */
-  private runs(): [Slot, ...Slot[]][] {
-    const runs: [Slot, ...Slot[]][] = [];
+  private runs(): [CounterEntry, ...CounterEntry[]][] {
+    const runs: [CounterEntry, ...CounterEntry[]][] = [];
     for (const slot of this.slots.values()) {
       const run = runs.find(([first]) => isAlike(first, slot));
       if (run === undefined) runs.push([slot]);
@@ -212,7 +212,7 @@ export class Batch {
 }
 
 function resolve(
-  request: Request,
+  request: PendingRequest,
   placed: readonly Placed[],
   results: CheckResult[],
   ends: readonly number[],
@@ -273,7 +273,7 @@ function costText(cost: number): string {
 }
 
 /** The counter as the next check on it found it. */
-function readNext(check: Check, slot: Slot, charging: boolean): CheckResult {
+function readNext(check: Check, slot: CounterEntry, charging: boolean): CheckResult {
   if (charging) slot.used += check.cost;
   const { used } = slot;
   return toResult(check, charging || used + check.cost <= check.limit, used, used === 0 ? 0 : slot.left);
@@ -292,7 +292,7 @@ function costOf(checks: readonly Check[]): number {
   return sum;
 }
 
-function isAlike(a: Slot, b: Slot): boolean {
+function isAlike(a: CounterEntry, b: CounterEntry): boolean {
   return a.windowMs === b.windowMs && a.limit === b.limit && a.cost === b.cost;
 }
 

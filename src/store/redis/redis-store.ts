@@ -1,21 +1,21 @@
 import timers from 'node:timers';
 import type { Check, CheckResult } from '../../core/check.js';
-import { FreqLimitError, showError } from '../../core/errors.js';
+import { FreqLimitError, formatError } from '../../core/errors.js';
 import { LimitedLog } from '../../core/limited-log.js';
-import { consumeInParts, type PartStore, partsOf } from '../parts.js';
-import type { Store, StoreHealth, StoreLog } from '../store.js';
+import { consumeInGroups, type GroupStore, groupChecks } from '../../core/split-request.js';
+import type { Store, StoreHealth, StoreLog } from '../../core/store.js';
 import type { Breaker } from './breaker.js';
 import { Coalescer } from './coalescer.js';
-import { type Call, Caller } from './caller.js';
+import { type Call, Sender } from './sender.js';
 import { Deadline } from './deadline.js';
-import { isAboutKey, isFull, isMoving, kindOf, NotReadyError, toFailure } from './failures.js';
+import { isAboutKey, isFull, isMoving, kindOf, NotReadyError, toFailure } from './errors.js';
 import { FullServers } from './full-servers.js';
 import { consumeLua, refundLua } from './lua.generated.js';
-import { Outage } from './outage.js';
-import type { Placement } from './placement.js';
-import type { RedisClient, RedisOption } from './redis-client.js';
-import { Batch, encodeRefunds, type Refund, type Request } from './redis-codec.js';
-import { type Connection, connectionFor } from './redis-connection.js';
+import { ServerHealth } from './server-health.js';
+import type { HashTags } from './hash-tags.js';
+import type { RedisClient, RedisOption } from './redis-option.js';
+import { Batch, encodeRefunds, type Refund, type PendingRequest } from './redis-codec.js';
+import { type Connection, connectionFor } from './connection.js';
 import { Refunds } from './refunds.js';
 import { Script } from './script.js';
 import { Servers, THE_SERVER } from './servers.js';
@@ -30,7 +30,7 @@ const REFUND = new Script(refundLua);
 
 const SILENT_MS = 10_000;
 const MOVING_MS = 1_000;
-const MOST_MOVING = 1_000;
+const MAX_MOVING = 1_000;
 /** When the counter of a probe expires. */
 const PROBE_MS = 1_000;
 /** Servers close connections that are idle for whole seconds. */
@@ -44,7 +44,7 @@ export interface RedisStoreOptions {
   /** Whether the checks of several requests may share a call. */
   readonly coalesce: boolean;
   /** Where counters lie in a Cluster; none elsewhere. */
-  readonly placement: Placement | undefined;
+  readonly placement: HashTags | undefined;
 }
 
 /**
@@ -55,14 +55,17 @@ export interface RedisStoreOptions {
  */
 export class RedisStore implements Store {
   private readonly coalescer: Coalescer;
-  private readonly outage: Outage;
+  private readonly serverHealth: ServerHealth;
   /** Hash tags whose slot is on its way from one server to another, and until when that is believed. */
   private readonly movingUntilMs = new Map<string, number>();
   /** One line of each kind in ten seconds. */
-  private readonly lines = new LimitedLog(SILENT_MS, () => performance.now());
+  private readonly lines = new LimitedLog(
+    { warn: ignore, error: (_, message) => this.log.error(message) },
+    SILENT_MS,
+  );
   private readonly full = new FullServers();
   private connection!: Connection;
-  private caller!: Caller;
+  private caller!: Sender;
   private refunds!: Refunds;
   private servers!: Servers;
   private sentAtMs = -Infinity;
@@ -78,27 +81,27 @@ export class RedisStore implements Store {
     this.coalescer = new Coalescer((batches) => {
       this.sendAll(batches);
     }, options.coalesce);
-    this.outage = new Outage(log, (server) => this.servers.has(server));
+    this.serverHealth = new ServerHealth(log, (server) => this.servers.has(server));
   }
 
   static async create(options: RedisStoreOptions, log: StoreLog): Promise<RedisStore> {
     const store = new RedisStore(options, log);
     store.connection = await connectionFor(options.redis, options.timeoutMs, log, {
       onLost: (reason) => {
-        store.outage.breakerOf(THE_SERVER).open(reason);
+        store.serverHealth.breakerOf(THE_SERVER).open(reason);
       },
       onRefused: (reason) => {
-        store.outage.refuse(store.outage.breakerOf(THE_SERVER), reason);
+        store.serverHealth.refuse(store.serverHealth.breakerOf(THE_SERVER), reason);
       },
       onReady: () => {
-        store.outage.hope();
+        store.serverHealth.allowProbe();
         // in a Cluster the servers speak for themselves
         if (store.hasFailed && !store.client.isCluster) return;
-        store.outage.breakerOf(THE_SERVER).succeed();
-        store.outage.noteReturn(store.outage.breakerOf(THE_SERVER));
+        store.serverHealth.breakerOf(THE_SERVER).succeed();
+        store.serverHealth.noteReturn(store.serverHealth.breakerOf(THE_SERVER));
       },
     });
-    store.caller = new Caller(store.connection);
+    store.caller = new Sender(store.connection);
     store.servers = new Servers(store.client);
     store.refunds = new Refunds({
       timeoutMs: options.timeoutMs,
@@ -108,8 +111,8 @@ export class RedisStore implements Store {
     return store;
   }
 
-  consume(checks: readonly Check[], refundable = false, sinceMs?: number): Promise<CheckResult[]> {
-    return this.ask(checks, true, refundable, sinceMs);
+  consume(checks: readonly Check[], refundable = false, queuedAtMs?: number): Promise<CheckResult[]> {
+    return this.ask(checks, true, refundable, queuedAtMs);
   }
 
   peek(checks: readonly Check[]): Promise<CheckResult[]> {
@@ -121,11 +124,11 @@ export class RedisStore implements Store {
     results: readonly CheckResult[],
     isInTime = false,
   ): Promise<CheckResult[]> {
-    return this.refunds.refund(this.placed(checks), results, isInTime);
+    return this.refunds.refund(this.withHashTags(checks), results, isInTime);
   }
 
   async reset(checks: readonly Check[]): Promise<void> {
-    const [first, ...others] = this.placed(checks).map(({ key }) => key);
+    const [first, ...others] = this.withHashTags(checks).map(({ key }) => key);
     if (first === undefined) return;
     const keys: [string, ...string[]] = [first, ...others];
     const deadline = new Deadline(this.options.timeoutMs);
@@ -146,8 +149,8 @@ export class RedisStore implements Store {
   }
 
   health(): StoreHealth {
-    for (const server of this.outage.openServers()) this.probe(server);
-    return this.full.seenIn(this.outage.health());
+    for (const server of this.serverHealth.openServers()) this.probe(server);
+    return this.full.seenIn(this.serverHealth.health());
   }
 
   async open(): Promise<void> {
@@ -168,7 +171,7 @@ export class RedisStore implements Store {
   }
 
   /** The checks with the keys that the server has them under. */
-  private placed(checks: readonly Check[]): readonly Check[] {
+  private withHashTags(checks: readonly Check[]): readonly Check[] {
     const { placement } = this.options;
     if (placement === undefined) return checks;
     return checks.map((check) => ({ ...check, key: placement.keyOf(check) }));
@@ -178,17 +181,18 @@ export class RedisStore implements Store {
     checks: readonly Check[],
     charging: boolean,
     refundable: boolean,
-    sinceMs?: number,
+    queuedAtMs?: number,
   ): Promise<CheckResult[]> {
-    const placed = this.placed(checks);
+    const placed = this.withHashTags(checks);
     const [first] = placed;
     if (first === undefined) return Promise.resolve([]);
     const server = this.servers.of(first.key);
-    if (this.outage.breakerOf(server).isOpen && !this.mayTry(server, charging, placed)) {
-      this.outage.remind();
+    if (this.serverHealth.breakerOf(server).isOpen && !this.mayTry(server, charging, placed)) {
+      this.serverHealth.remind();
       return Promise.reject(this.refusal());
     }
-    const deadline = sinceMs === undefined ? undefined : Deadline.since(sinceMs, this.options.timeoutMs);
+    const deadline =
+      queuedAtMs === undefined ? undefined : Deadline.since(queuedAtMs, this.options.timeoutMs);
     const onEnds = refundable ? this.refunds.noteCharges(placed, deadline) : undefined;
     const request = { checks: placed, charging, onEnds };
     if (deadline !== undefined) return this.askAlone(request, deadline);
@@ -197,7 +201,10 @@ export class RedisStore implements Store {
   }
 
   /** For a request that has waited already: it has less time than others, so it gets its own call. */
-  private askAlone(request: Omit<Request, 'resolve' | 'reject'>, deadline: Deadline): Promise<CheckResult[]> {
+  private askAlone(
+    request: Omit<PendingRequest, 'resolve' | 'reject'>,
+    deadline: Deadline,
+  ): Promise<CheckResult[]> {
     return new Promise((resolve, reject) => {
       const batch = new Batch();
       batch.add({ ...request, resolve, reject });
@@ -210,7 +217,7 @@ export class RedisStore implements Store {
    * deny charges. For a peek, a probe charges a counter of our own.
    */
   private mayTry(server: string, charging: boolean, checks: readonly Check[]): boolean {
-    if (charging && checks.some(({ cost }) => cost > 0)) return this.outage.breakerOf(server).admits();
+    if (charging && checks.some(({ cost }) => cost > 0)) return this.serverHealth.breakerOf(server).admits();
     this.probe(server);
     return false;
   }
@@ -244,15 +251,15 @@ export class RedisStore implements Store {
       return;
     }
     const server = this.servers.of(batch.someKey);
-    const breaker = this.outage.breakerOf(server);
+    const breaker = this.serverHealth.breakerOf(server);
     try {
       if (!this.isOpen) await deadline.wait(this.open());
       this.answer(batch, await this.call(batch, server, deadline), breaker);
       this.full.letIn(server, batch.opened);
-      this.outage.tidy();
+      this.serverHealth.tidy();
     } catch (error) {
       if (isMoving(error) && batch.isDivisible) {
-        if (this.movingUntilMs.size >= MOST_MOVING) this.movingUntilMs.clear();
+        if (this.movingUntilMs.size >= MAX_MOVING) this.movingUntilMs.clear();
         this.movingUntilMs.set(tagIn(batch.someKey), performance.now() + MOVING_MS);
         this.divide(batch, deadline);
         return;
@@ -270,28 +277,28 @@ export class RedisStore implements Store {
     });
     if (refusal !== undefined) {
       this.hasFailed = true;
-      breaker.fail(toFailure(refusal).message, 'sure');
+      breaker.fail(toFailure(refusal).message, 'permanent');
       return;
     }
     // a peek that was in flight when a charge was denied does not show that charges work
     if (breaker.isOpen && !batch.isCharging) return;
     this.hasFailed = false;
     breaker.succeed();
-    this.outage.noteReturn(breaker);
+    this.serverHealth.noteReturn(breaker);
   }
 
   private noteFailure(error: unknown, breaker: Breaker): FreqLimitError {
     const failure = toFailure(error);
     const kind = kindOf(error);
     this.hasFailed ||= !(error instanceof NotReadyError);
-    if (kind === 'at once') this.outage.noteLoss(breaker, failure.message);
+    if (kind === 'disconnected') this.serverHealth.noteLoss(breaker, failure.message);
     breaker.fail(failure.message, kind);
     return failure;
   }
 
   /** Charges a counter of our own on a server with an open breaker, when its pause is over, to find out whether it is back. */
   private probe(server: string): void {
-    if (!this.outage.breakerOf(server).admits()) return;
+    if (!this.serverHealth.breakerOf(server).admits()) return;
     const key = this.servers.keyOn(server, (tag) => `${this.options.namespace}:{${tag}}:probe:${PROBE_MS}:`);
     if (key === undefined) return;
     const batch = new Batch();
@@ -327,7 +334,7 @@ export class RedisStore implements Store {
       return reply;
     } catch (second) {
       // servers before Redis 7 do not know the flag
-      throw showError(second).includes('compiling') ? error : second;
+      throw formatError(second).includes('compiling') ? error : second;
     }
   }
 
@@ -342,9 +349,9 @@ export class RedisStore implements Store {
     for (const request of requests) void this.sendInParts(request, deadline);
   }
 
-  private async sendInParts(request: Request, deadline: Deadline): Promise<void> {
+  private async sendInParts(request: PendingRequest, deadline: Deadline): Promise<void> {
     const { checks, charging } = request;
-    const store: PartStore = {
+    const store: GroupStore = {
       consume: (part) => {
         const onEnds = charging ? this.refunds.noteCharges(part, deadline) : undefined;
         return this.askAlone({ checks: part, charging, onEnds }, deadline);
@@ -353,8 +360,8 @@ export class RedisStore implements Store {
     };
     try {
       request.resolve(
-        await consumeInParts(
-          partsOf(checks, ({ key }) => key),
+        await consumeInGroups(
+          groupChecks(checks, ({ key }) => key),
           store,
         ),
       );
@@ -365,13 +372,13 @@ export class RedisStore implements Store {
 
   private async callRefunds(refunds: readonly Refund[], key: string): Promise<unknown> {
     const server = this.servers.of(key);
-    if (this.outage.breakerOf(server).isOpen) throw this.refusal();
+    if (this.serverHealth.breakerOf(server).isOpen) throw this.refusal();
     const deadline = new Deadline(this.options.timeoutMs);
     return this.caller.call(REFUND, { ...encodeRefunds(refunds), server, requests: 1, deadline });
   }
 
   private refusal(): FreqLimitError {
-    return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', this.outage.reason ?? 'Redis gave no answer');
+    return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', this.serverHealth.reason ?? 'Redis gave no answer');
   }
 
   /** One kind of error for whatever went wrong, which the operator hears of too. */
@@ -382,7 +389,7 @@ export class RedisStore implements Store {
   }
 
   private tell(message: string): void {
-    if (this.lines.admit(message) !== undefined) this.log.error(message);
+    this.lines.error('FREQ_LIMIT_STORE_ERROR', message, () => message);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Check, CheckResult } from '../../core/check.js';
 import { Deadline } from './deadline.js';
-import { isMoving } from './failures.js';
-import { readRefunds, type Refund, type Request } from './redis-codec.js';
+import { isMoving } from './errors.js';
+import { readRefunds, type Refund, type PendingRequest } from './redis-codec.js';
 
 /** What was charged for a result, and may be given back. */
 interface Charge {
@@ -29,7 +29,7 @@ export class Refunds {
   noteCharges(
     checks: readonly Check[],
     deadline = new Deadline(this.host.timeoutMs),
-  ): NonNullable<Request['onEnds']> {
+  ): NonNullable<PendingRequest['onEnds']> {
     return (endsAtMs, results) => {
       const passes = results.every(({ allowed }) => allowed);
       results.forEach((result, i) => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { showError } from '../../core/errors.js';
-import type { RedisClient } from './redis-client.js';
+import { formatError } from '../../core/errors.js';
+import type { RedisClient } from './redis-option.js';
 
 /** A Lua script that a server runs by its SHA-1. Registers nothing on the client, which may be shared with others. */
 export class Script {
@@ -20,7 +20,7 @@ export class Script {
     try {
       return await call(client, 'evalsha', this.sha1, keys, args);
     } catch (error) {
-      if (!showError(error).startsWith('NOSCRIPT')) throw error;
+      if (!formatError(error).startsWith('NOSCRIPT')) throw error;
       return call(client, 'eval', this.source, keys, args);
     }
   }

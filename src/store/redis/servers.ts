@@ -1,5 +1,5 @@
 import calculateSlot from 'cluster-key-slot';
-import type { RedisClient } from './redis-client.js';
+import type { RedisClient } from './redis-option.js';
 
 /** The server of all keys where there is one, and of the connection as a whole. */
 export const THE_SERVER = '';

@@ -1,9 +1,9 @@
 import type { ContextType } from '@nestjs/common';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import type { IncomingMessage } from 'node:http';
-import { graphqlContext, isFieldOfResult } from '../../../src/contexts/graphql-context.js';
+import { graphqlContext, isFieldResolver } from '../../../src/contexts/graphql-context.js';
 import { Handshakes } from '../../../src/contexts/handshakes.js';
-import { invocationOf } from '../../../src/contexts/invocation.js';
+import { callIdentityOf } from '../../../src/decisions/call-identity.js';
 
 const QUERY = { name: 'Query' };
 const schema = { getQueryType: () => QUERY, getMutationType: () => null, getSubscriptionType: () => null };
@@ -33,26 +33,26 @@ describe('a handler that is called with a value', () => {
     ['an entity behind field middleware', [{ id: 1 }, { req }, entities, undefined]],
   ])('is not a field of the operation: %s', (_, args) => {
     const context = contextOf(...args);
-    expect(isFieldOfResult(context)).toBe(true);
+    expect(isFieldResolver(context)).toBe(true);
     expect(adapter.request?.(context)).toMatchObject({ ip: '192.0.2.1', body: { id: 1 } });
   });
 
   it('has neither its value nor the information on its field to itself', () => {
     const [one, other] = [contextOf(...args), contextOf(...args)];
-    expect(invocationOf(one)).toBe(one.getArgs());
-    expect(invocationOf(one)).not.toBe(invocationOf(other));
+    expect(callIdentityOf(one)).toBe(one.getArgs());
+    expect(callIdentityOf(one)).not.toBe(callIdentityOf(other));
   });
 });
 
 describe('a field', () => {
   it('is one of the operation or of a result', () => {
-    expect(isFieldOfResult(contextOf(undefined, {}, {}, info))).toBe(false);
-    expect(isFieldOfResult(contextOf({}, {}, {}, { ...info, parentType: { name: 'Row' } }))).toBe(true);
+    expect(isFieldResolver(contextOf(undefined, {}, {}, info))).toBe(false);
+    expect(isFieldResolver(contextOf({}, {}, {}, { ...info, parentType: { name: 'Row' } }))).toBe(true);
   });
 
   it('called _entities by the application is one of the operation', () => {
     const args = { representations: [] };
-    expect(isFieldOfResult(contextOf(undefined, args, {}, { ...info, fieldName: '_entities' }))).toBe(false);
+    expect(isFieldResolver(contextOf(undefined, args, {}, { ...info, fieldName: '_entities' }))).toBe(false);
   });
 
   it('never takes what the client sends for its context', () => {
@@ -64,8 +64,8 @@ describe('a field', () => {
   });
 
   it('is a field of the operation if there is no information on it', () => {
-    expect(isFieldOfResult(contextOf(undefined, {}, {}, undefined))).toBe(false);
-    expect(isFieldOfResult(contextOf('value'))).toBe(true);
+    expect(isFieldResolver(contextOf(undefined, {}, {}, undefined))).toBe(false);
+    expect(isFieldResolver(contextOf('value'))).toBe(true);
   });
 });
 

@@ -22,8 +22,8 @@ describe('toResult', () => {
 
   it('is the store’s answer where nothing else is said', () => {
     expect(toResult(TEN_A_MINUTE, true, 6, 40_000).source).toBe('store');
-    expect(toResult(TEN_A_MINUTE, true, 6, 40_000, 'fallback').source).toBe('fallback');
-    expect(toResult(TEN_A_MINUTE, true, 0, 0, 'open').source).toBe('open');
+    expect(toResult(TEN_A_MINUTE, true, 6, 40_000, 'memory').source).toBe('memory');
+    expect(toResult(TEN_A_MINUTE, true, 0, 0, 'allow').source).toBe('allow');
   });
 
   it.each([

@@ -2,8 +2,8 @@ import {
   FreqLimitError,
   FreqLimitTypeError,
   isFreqLimitError,
-  show,
-  showError,
+  formatForLog,
+  formatError,
 } from '../../../src/core/errors.js';
 
 describe('show', () => {
@@ -33,7 +33,7 @@ describe('show', () => {
       '[function anonymous]',
     ],
   ])('shows %p as %s', (value, text) => {
-    expect(show(value)).toBe(text);
+    expect(formatForLog(value)).toBe(text);
   });
 
   it.each<[string, unknown]>([
@@ -43,12 +43,12 @@ describe('show', () => {
     ['a symbol whose description has a line break', Symbol('a\nb')],
     ['a function whose name has a line break', { ['a\nb']: () => undefined }['a\nb']],
   ])('stays on one line with %s', (_, value) => {
-    expect(show(value)).not.toMatch(/[\n\r\u0085\u2028\u2029]/);
+    expect(formatForLog(value)).not.toMatch(/[\n\r\u0085\u2028\u2029]/);
   });
 
   it('cuts at 128 characters', () => {
-    expect(show('x'.repeat(126))).toBe(`"${'x'.repeat(126)}"`);
-    expect(show('x'.repeat(10_000))).toMatch(/^"x{127,128}…"?$/);
+    expect(formatForLog('x'.repeat(126))).toBe(`"${'x'.repeat(126)}"`);
+    expect(formatForLog('x'.repeat(10_000))).toMatch(/^"x{127,128}…"?$/);
   });
 });
 
@@ -61,11 +61,11 @@ describe('showError', () => {
     [{ message: 'like an error' }, 'like an error'],
     [{ message: '', code: 'ECONNREFUSED' }, 'ECONNREFUSED'],
   ])('shows %p as %j', (error, text) => {
-    expect(showError(error)).toBe(text);
+    expect(formatError(error)).toBe(text);
   });
 
   it('puts no quote before a long message either', () => {
-    expect(showError(new Error('x'.repeat(500)))).toMatch(/^x{100,128}…$/);
+    expect(formatError(new Error('x'.repeat(500)))).toMatch(/^x{100,128}…$/);
   });
 });
 

@@ -1,31 +1,55 @@
-import { LimitedLog } from '../../../src/core/limited-log.js';
+import { jest } from '@jest/globals';
+import { Log } from '../../../src/core/log.js';
+import type { LimitedLog } from '../../../src/core/limited-log.js';
 
 describe('a limited log', () => {
   let nowMs: number;
+  let lines: string[];
   let log: LimitedLog;
   beforeEach(() => {
     nowMs = 5;
-    log = new LimitedLog(1_000, () => nowMs);
+    lines = [];
+    const target = {
+      warn: (line: string) => void lines.push(line),
+      error: (line: string) => void lines.push(line),
+    };
+    log = new Log(target).limited(1_000, () => nowMs);
   });
+  const warn = (kind: string): void => {
+    log.warn('FREQ_LIMIT_STORE_ERROR', kind, kind);
+  };
 
-  it('lets one line of each kind through in a time, and counts the others', () => {
-    expect([log.admit('a'), log.admit('a'), log.admit('b'), log.admit('a')]).toEqual([
-      0,
-      undefined,
-      0,
-      undefined,
-    ]);
+  it('writes one line of each kind per period and counts the others', () => {
+    for (const kind of ['a', 'a', 'b', 'a']) warn(kind);
+    expect(lines).toEqual(['FREQ_LIMIT_STORE_ERROR: a', 'FREQ_LIMIT_STORE_ERROR: b']);
     nowMs += 999;
-    expect(log.admit('a')).toBeUndefined();
+    warn('a');
+    expect(lines).toHaveLength(2);
     nowMs += 1;
-    expect([log.admit('a'), log.admit('a'), log.admit('b')]).toEqual([3, undefined, 0]);
+    for (const kind of ['a', 'a', 'b']) warn(kind);
+    expect(lines.slice(2)).toEqual([
+      'FREQ_LIMIT_STORE_ERROR: a (3 similar lines not logged since the last one)',
+      'FREQ_LIMIT_STORE_ERROR: b',
+    ]);
     nowMs += 5_000;
-    expect(log.admit('a')).toBe(1);
+    log.error('FREQ_LIMIT_STORE_ERROR', 'a', (leftOut) => `${leftOut} left out`);
+    expect(lines.at(-1)).toBe('FREQ_LIMIT_STORE_ERROR: 1 left out');
   });
 
-  it('remembers no more than a thousand kinds', () => {
-    for (let i = 0; i < 5_000; i++) expect(log.admit(`kind ${i}`)).toBe(0);
-    expect(log.admit('kind 4999')).toBeUndefined();
-    expect(log.admit('kind 0')).toBe(0);
+  it('remembers at most a thousand kinds', () => {
+    for (let i = 0; i < 5_000; i++) warn(`kind ${i}`);
+    expect(lines).toHaveLength(5_000);
+    warn('kind 4999');
+    expect(lines).toHaveLength(5_000);
+    warn('kind 0');
+    expect(lines).toHaveLength(5_001);
+  });
+
+  it('passes the stack on', () => {
+    const error = jest.fn();
+    new Log({ warn: jest.fn(), error })
+      .limited(1_000)
+      .error('FREQ_LIMIT_GUARD_FAILED', 'a', 'failed', '    at app.js:1:2');
+    expect(error).toHaveBeenCalledWith('FREQ_LIMIT_GUARD_FAILED: failed', '    at app.js:1:2');
   });
 });

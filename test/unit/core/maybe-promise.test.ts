@@ -1,4 +1,4 @@
-import { all, attempt, isPromise, type MaybePromise, then } from '../../../src/core/maybe-promise.js';
+import { all, attempt, isPromise, type MaybePromise, andThen } from '../../../src/core/maybe-promise.js';
 
 const later = <T>(value: T): MaybePromise<T> => Promise.resolve(value);
 const thenable: PromiseLike<number> = { then: (next) => Promise.resolve(7).then(next) };
@@ -34,14 +34,14 @@ describe('attempt', () => {
 
 describe('then', () => {
   it('goes on at once with a value that is here', () => {
-    expect(then(2, (value) => value + 1)).toBe(3);
+    expect(andThen(2, (value) => value + 1)).toBe(3);
   });
 
   it.each([
     [later(2), 3],
     [thenable, 8],
   ])('waits for one that comes', async (value, answer) => {
-    await expect(then(value, (known) => known + 1)).resolves.toBe(answer);
+    await expect(andThen(value, (known) => known + 1)).resolves.toBe(answer);
   });
 });
 

@@ -40,19 +40,19 @@ describe('toVerdict', () => {
 
   it.each<[string, Source[], Source]>([
     ['the store alone', ['store', 'store'], 'store'],
-    ['one that stood in', ['store', 'fallback', 'store'], 'fallback'],
-    ['one that stood in first', ['fallback', 'store'], 'fallback'],
-    ['all that stood in', ['fallback', 'fallback'], 'fallback'],
-    ['an open one', ['store', 'open', 'store'], 'open'],
-    ['an open one before one that stood in', ['open', 'fallback'], 'open'],
-    ['an open one after one that stood in', ['fallback', 'open', 'store'], 'open'],
-    ['open ones alone', ['open', 'open'], 'open'],
+    ['one that stood in', ['store', 'memory', 'store'], 'memory'],
+    ['one that stood in first', ['memory', 'store'], 'memory'],
+    ['all that stood in', ['memory', 'memory'], 'memory'],
+    ['an open one', ['store', 'allow', 'store'], 'allow'],
+    ['an open one before one that stood in', ['allow', 'memory'], 'allow'],
+    ['an open one after one that stood in', ['memory', 'allow', 'store'], 'allow'],
+    ['open ones alone', ['allow', 'allow'], 'allow'],
     ['the store and one without a counter', ['none', 'store', 'none'], 'store'],
   ])('names as the source of %s what counts least', (_, sources, source) => {
     expect(toVerdict(sources.map((one) => result({ source: one }))).source).toBe(source);
   });
 
-  const open = { source: 'open', used: 0, remaining: 0, resetAfterMs: 0 } as const;
+  const open = { source: 'allow', used: 0, remaining: 0, resetAfterMs: 0 } as const;
 
   it.each<[string, Partial<CheckResult>[], number]>([
     ['the only one that is not open', [open, { remaining: 9 }, open], 1],
@@ -68,16 +68,16 @@ describe('toVerdict', () => {
       1,
     ],
     ['of those that are not open the tightest', [open, { remaining: 3 }, { remaining: 2 }, open], 2],
-    ['a denial of what stood in', [{ remaining: 0 }, open, { ...denied, source: 'fallback' }], 2],
+    ['a denial of what stood in', [{ remaining: 0 }, open, { ...denied, source: 'memory' }], 2],
     [
       'of denials the longest wait, whoever denies',
       [
         { ...denied, retryAfterMs: 5 },
-        { ...denied, retryAfterMs: 9, source: 'fallback' },
+        { ...denied, retryAfterMs: 9, source: 'memory' },
       ],
       1,
     ],
-    ['what stood in where it has less left', [{ remaining: 3 }, { remaining: 2, source: 'fallback' }], 1],
+    ['what stood in where it has less left', [{ remaining: 3 }, { remaining: 2, source: 'memory' }], 1],
     ['the first where all are open', [open, open], 0],
   ])('calls tightest, never an open one where there is another: %s', (_, parts, index) => {
     const results = parts.map((part) => result(part));
@@ -86,18 +86,18 @@ describe('toVerdict', () => {
 
   it('calls tightest one that is not open, and denies as any does, in any order', () => {
     const anyResult = fc.record({
-      source: fc.constantFrom<Source>('store', 'fallback', 'open'),
+      source: fc.constantFrom<Source>('store', 'memory', 'allow'),
       isAllowed: fc.boolean(),
       remaining: fc.nat({ max: 3 }),
     });
     fc.assert(
       fc.property(fc.array(anyResult, { minLength: 1, maxLength: 6 }), (all) => {
         const results = all.map(({ source, isAllowed, remaining }) =>
-          result({ source, remaining, allowed: source === 'open' || isAllowed }),
+          result({ source, remaining, allowed: source === 'allow' || isAllowed }),
         );
         const verdict = toVerdict(results);
         expect(verdict.allowed).toBe(results.every(({ allowed }) => allowed));
-        expect(verdict.tightest!.source === 'open').toBe(results.every(({ source }) => source === 'open'));
+        expect(verdict.tightest!.source === 'allow').toBe(results.every(({ source }) => source === 'allow'));
         expect(toVerdict([...results].reverse())).toMatchObject({
           allowed: verdict.allowed,
           source: verdict.source,

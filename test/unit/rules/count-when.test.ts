@@ -1,4 +1,4 @@
-import { COUNT_WHEN, toCounts } from '../../../src/rules/count-when.js';
+import { COUNT_WHEN, toShouldCount } from '../../../src/rules/count-when.js';
 import type { Outcome } from '../../../src/rules/rule.js';
 import { CONTEXT } from '../fixtures.js';
 
@@ -11,20 +11,20 @@ const ended = (succeeded: boolean): Outcome => ({
 
 describe('countWhen', () => {
   it('has nothing to watch where every visit counts', () => {
-    expect([toCounts(), toCounts('request')]).toEqual([undefined, undefined]);
+    expect([toShouldCount(), toShouldCount('request')]).toEqual([undefined, undefined]);
   });
 
   it.each([
     ['success', true, false],
     ['failure', false, true],
   ] as const)('%s counts a visit that succeeded: %j, and one that failed: %j', (countWhen, good, bad) => {
-    const counts = toCounts(countWhen)!;
+    const counts = toShouldCount(countWhen)!;
     expect([counts(ended(true)), counts(ended(false))]).toEqual([good, bad]);
   });
 
   it('is asked as it is where it is a function', () => {
     const countWhen = ({ statusCode }: Outcome): boolean => statusCode === 401;
-    expect(toCounts(countWhen)).toBe(countWhen);
+    expect(toShouldCount(countWhen)).toBe(countWhen);
   });
 
   it.each<[unknown, boolean]>([
@@ -36,6 +36,6 @@ describe('countWhen', () => {
     [true, false],
     [null, false],
   ])('may be %p: %j', (value, fits) => {
-    expect(COUNT_WHEN.fits(value)).toBe(fits);
+    expect(COUNT_WHEN.test(value)).toBe(fits);
   });
 });

@@ -1,10 +1,10 @@
-import { NamedRules } from '../../../src/rules/named-rules.js';
+import { NamedRuleSet } from '../../../src/rules/named-rules.js';
 import type { FreqLimitRule } from '../../../src/rules/rule.js';
 import { declared, DEFAULTS, thrownBy } from '../fixtures.js';
 
 const LOGIN = { window: '15m', limit: 5, key: '{ip}' } as const;
 
-const tableOf = (table: Record<string, unknown>): NamedRules => new NamedRules(table as never, DEFAULTS);
+const tableOf = (table: Record<string, unknown>): NamedRuleSet => new NamedRuleSet(table as never, DEFAULTS);
 const meant = (
   table: Record<string, unknown>,
   named: string,

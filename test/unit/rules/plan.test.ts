@@ -81,7 +81,7 @@ describe('counters', () => {
     ['scopes', [{}, { scope: 'controller' }]],
   ])('are distinct by their %s', (_, rules) => {
     const plan = planOf([level('handler', rules)], OWNER, DEFAULTS);
-    expect(new Set(plan?.rules.map((rule) => rule.headOf(60_000))).size).toBe(2);
+    expect(new Set(plan?.rules.map((rule) => rule.keyPrefixFor(60_000))).size).toBe(2);
   });
 
   it('are refused when one level calls two rules by one name', () => {

@@ -68,12 +68,12 @@ describe("a rule's id", () => {
 describe('the head of the counters', () => {
   it('holds namespace, id and window', () => {
     const rule = plan(RULE, 'handler', OWNER, { ...DEFAULTS, namespace: 'shop' });
-    expect(rule.headOf(60_000)).toBe(`shop:${rule.id}:60000:`);
+    expect(rule.keyPrefixFor(60_000)).toBe(`shop:${rule.id}:60000:`);
   });
 
   it('follows the window of a function', () => {
     const rule = plan({ ...RULE, window: () => '1m' });
-    expect(rule.headOf(1_000)).toBe(`fl:${rule.id}:1000:`);
-    expect(rule.headOf(2_000)).toBe(`fl:${rule.id}:2000:`);
+    expect(rule.keyPrefixFor(1_000)).toBe(`fl:${rule.id}:1000:`);
+    expect(rule.keyPrefixFor(2_000)).toBe(`fl:${rule.id}:2000:`);
   });
 });

@@ -1,6 +1,6 @@
 import type { CheckResult } from '../../../src/core/check.js';
 import { planRule } from '../../../src/rules/planned-rule.js';
-import type { PlannedCheck } from '../../../src/rules/resolve.js';
+import type { PlannedCheck } from '../../../src/rules/to-checks.js';
 import { withShadows } from '../../../src/rules/shadow.js';
 import { check } from '../../support/check.js';
 import { declared, DEFAULTS, OWNER, result } from '../fixtures.js';

@@ -86,12 +86,12 @@ describe('expectLimited', () => {
 describe('expectNotLimited', () => {
   it('is content where nothing is denied', async () => {
     const left = [ok, ok, { status: 500 }, denied()];
-    await expectNotLimited(() => left.shift()!, { visits: 3 });
+    await expectNotLimited(() => left.shift()!, { requests: 3 });
     expect(left).toHaveLength(1);
   });
 
   it('fails at the first denial', async () => {
-    await expect(expectNotLimited(visits(ok, denied(), ok), { visits: 3 })).rejects.toMatchObject({
+    await expect(expectNotLimited(visits(ok, denied(), ok), { requests: 3 })).rejects.toMatchObject({
       message: 'visit 2 was denied, where 3 pass; answers so far: 200, 429',
       operator: 'expectNotLimited',
     });

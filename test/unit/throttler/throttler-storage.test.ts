@@ -77,7 +77,7 @@ describe('a visit of the throttler', () => {
   );
 
   it('is denied to the end of its window where nobody could open the block', async () => {
-    const open = toVerdict([result({ used: 0, resetAfterMs: 0, source: 'open' })]);
+    const open = toVerdict([result({ used: 0, resetAfterMs: 0, source: 'allow' })]);
     expect(await visit(service([TOO_MANY, open], FAILED))).toMatchObject({
       isBlocked: true,
       timeToBlockExpire: 41,

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
-import { countInMemory, expectLimited, TestClock } from 'nestjs-freq-limit/testing';
+import { useMemoryStore, expectLimited, TestClock } from 'nestjs-freq-limit/testing';
 import { AppModule } from './build/app.js';
 import { adapter } from './build/adapter.js';
 import { sendCode, visits } from './build/visits.js';
@@ -12,7 +12,7 @@ it('limits', async () => {
 });
 
 it('limits on the clock of the test', async () => {
-  const builder = countInMemory(Test.createTestingModule({ imports: [AppModule] }), new TestClock());
+  const builder = useMemoryStore(Test.createTestingModule({ imports: [AppModule] }), new TestClock());
   const app = (await builder.compile()).createNestApplication(adapter());
   await app.listen(0, '127.0.0.1');
   const url = await app.getUrl();

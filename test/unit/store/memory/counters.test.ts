@@ -10,7 +10,7 @@ function make(most: number): { counters: Counters; lost: () => number; put: type
     const group = String(windowMs);
     const counter = counters.get(key, nowMs) ?? counters.open(key, group, nowMs + windowMs);
     counter.used += 1;
-    if (isFull) counter.lane.markFull(counter);
+    if (isFull) counter.group.markAtLimit(counter);
     counters.tidy(group, nowMs);
   };
   return { counters, lost: () => lost, put };

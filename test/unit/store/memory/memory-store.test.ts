@@ -317,11 +317,11 @@ describe('refund', () => {
   });
 
   it('keeps its word on who answered', () => {
-    const standIn = new MemoryStore(10, quiet, () => nowMs, 'fallback');
+    const standIn = new MemoryStore(10, quiet, () => nowMs, 'memory');
     const results = standIn.consume([ten], true);
-    expect(results).toMatchObject([{ source: 'fallback' }]);
-    expect(standIn.peek([ten])).toMatchObject([{ source: 'fallback' }]);
-    expect(standIn.refund([ten], results)).toMatchObject([{ source: 'fallback' }]);
+    expect(results).toMatchObject([{ source: 'memory' }]);
+    expect(standIn.peek([ten])).toMatchObject([{ source: 'memory' }]);
+    expect(standIn.refund([ten], results)).toMatchObject([{ source: 'memory' }]);
   });
 
   it('brings a store back to where it was, whatever happened before', () => {

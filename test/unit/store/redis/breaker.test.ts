@@ -16,7 +16,7 @@ function make() {
     changes,
     advance: (ms: number) => void (nowMs += ms),
     failTimes: (times: number, isSure = false) => {
-      for (let i = 1; i <= times; i++) breaker.fail(`failure ${i}`, isSure ? 'sure' : 'late');
+      for (let i = 1; i <= times; i++) breaker.fail(`failure ${i}`, isSure ? 'permanent' : 'timeout');
     },
   };
 }
@@ -34,7 +34,7 @@ describe('a closed breaker', () => {
     failTimes(4);
     expect(breaker.isOpen).toBe(false);
     expect(breaker.admits()).toBe(true);
-    breaker.fail('the last straw', 'late');
+    breaker.fail('the last straw', 'timeout');
     expect(breaker.isOpen).toBe(true);
     expect(breaker.admits()).toBe(false);
     expect(changes).toEqual(['the last straw']);
@@ -53,7 +53,7 @@ describe('a closed breaker', () => {
   it('counts failures however far apart they are', () => {
     const { breaker, advance } = make();
     for (let i = 0; i < 5; i++) {
-      breaker.fail('slow', 'late');
+      breaker.fail('slow', 'timeout');
       advance(3_600_000);
     }
     expect(breaker.isOpen).toBe(true);
@@ -61,7 +61,7 @@ describe('a closed breaker', () => {
 
   it('opens at once when the failure is sure', () => {
     const { breaker, changes } = make();
-    breaker.fail('READONLY', 'sure');
+    breaker.fail('READONLY', 'permanent');
     expect(breaker.isOpen).toBe(true);
     expect(breaker.admits()).toBe(false);
     expect(changes).toEqual(['READONLY']);
@@ -76,7 +76,7 @@ describe('a closed breaker', () => {
 
   it('has nothing to hope for', () => {
     const { breaker, advance } = make();
-    breaker.hope();
+    breaker.allowProbe();
     advance(1_000_000);
     expect([breaker.admits(), breaker.admits()]).toEqual([true, true]);
   });
@@ -109,7 +109,7 @@ describe('an open breaker', () => {
     advance(1_000);
     expect(breaker.admits()).toBe(true);
     advance(250);
-    breaker.fail('still lost', 'late');
+    breaker.fail('still lost', 'timeout');
     advance(999);
     expect(breaker.admits()).toBe(false);
     advance(1);
@@ -150,7 +150,7 @@ describe('an open breaker', () => {
   it('lets the next call try when there is hope, and only that', () => {
     const { breaker, changes } = make();
     breaker.open('lost');
-    breaker.hope();
+    breaker.allowProbe();
     expect(breaker.isOpen).toBe(true);
     expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
     expect(changes).toEqual(['lost']);
@@ -163,10 +163,10 @@ describe('hope that comes again and again', () => {
     breaker.open('lost');
     let tries = 0;
     for (let ms = 0; ms < 900; ms += 10) {
-      breaker.hope();
+      breaker.allowProbe();
       if (breaker.admits()) {
         tries++;
-        breaker.fail('lost', 'at once');
+        breaker.fail('lost', 'disconnected');
       }
       advance(10);
     }
@@ -177,11 +177,11 @@ describe('hope that comes again and again', () => {
 describe('failures that come at once', () => {
   it('count once in fifty milliseconds, so that a connection in the making opens nothing', () => {
     const { breaker, changes, advance } = make();
-    for (let i = 0; i < 1_000; i++) breaker.fail('Connection is closed.', 'at once');
+    for (let i = 0; i < 1_000; i++) breaker.fail('Connection is closed.', 'disconnected');
     expect(breaker.isOpen).toBe(false);
     for (let i = 0; i < 4; i++) {
       advance(50);
-      breaker.fail('Connection is closed.', 'at once');
+      breaker.fail('Connection is closed.', 'disconnected');
     }
     expect(changes).toEqual(['Connection is closed.']);
   });
@@ -210,7 +210,7 @@ describe('any breaker', () => {
       } else if (step === 'open') {
         breaker.open('lost');
       } else {
-        breaker.fail('failed', step === 'fail surely' ? 'sure' : 'late');
+        breaker.fail('failed', step === 'fail surely' ? 'permanent' : 'timeout');
       }
     }
     return { breaker, changes, tries, refused };

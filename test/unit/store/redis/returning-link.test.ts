@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { whyNotReady } from '../../../../src/store/redis/redis-connection.js';
+import { whyNotReady } from '../../../../src/store/redis/connection.js';
 import { ReturningLink } from '../../../../src/store/redis/returning-link.js';
 
 function make() {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { RedisClient } from '../../../../src/store/redis/redis-client.js';
+import type { RedisClient } from '../../../../src/store/redis/redis-option.js';
 import { Script } from '../../../../src/store/redis/script.js';
 
 const SOURCE = 'return 1';

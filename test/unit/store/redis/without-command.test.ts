@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { inspect } from 'node:util';
-import { toFailure } from '../../../../src/store/redis/failures.js';
+import { toFailure } from '../../../../src/store/redis/errors.js';
 import { withoutCommand } from '../../../../src/store/redis/without-command.js';
 import { plainClient } from '../../../support/redis.js';
 

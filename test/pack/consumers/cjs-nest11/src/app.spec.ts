@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { FreqLimitService, isFreqLimitError } from 'nestjs-freq-limit';
-import { countInMemory, expectLimited, TestClock } from 'nestjs-freq-limit/testing';
+import { useMemoryStore, expectLimited, TestClock } from 'nestjs-freq-limit/testing';
 import { adapter } from './adapter.js';
 import { AppModule } from './app.js';
 
@@ -27,7 +27,7 @@ describe('the application', () => {
   });
 
   it('limits on the clock of the test', async () => {
-    const builder = countInMemory(Test.createTestingModule({ imports: [AppModule] }), new TestClock());
+    const builder = useMemoryStore(Test.createTestingModule({ imports: [AppModule] }), new TestClock());
     const own = (await builder.compile()).createNestApplication<NestFastifyApplication>(adapter());
     await own.init();
     const visit = () => own.inject({ method: 'POST', url: '/sms/code', payload: { phone: 'jest' } });

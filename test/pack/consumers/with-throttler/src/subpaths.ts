@@ -5,10 +5,10 @@ import { Test } from '@nestjs/testing';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { FreqLimitModule, FreqLimitService } from 'nestjs-freq-limit';
 import {
-  countInMemory,
+  useMemoryStore,
   expectLimited,
   expectNotLimited,
-  switchLimitsOff,
+  disableLimits,
   TestClock,
 } from 'nestjs-freq-limit/testing';
 import { FreqLimitThrottlerStorage } from 'nestjs-freq-limit/throttler';
@@ -58,7 +58,7 @@ report(async () => {
   await listening(throttled, (url) => expectLimited(() => fetch(url), { passes: 3, retryAfter: 60 }));
 
   const clock = new TestClock();
-  const counting = countInMemory(Test.createTestingModule({ imports: [AppModule] }), clock);
+  const counting = useMemoryStore(Test.createTestingModule({ imports: [AppModule] }), clock);
   const counted = (await counting.compile()).createNestApplication(adapter(), { logger: false });
   await listening(counted, async (url) => {
     const visit = (): Promise<Response> => sendCode(url, '1');
@@ -67,7 +67,7 @@ report(async () => {
     await expectLimited(visit, { passes: 2, retryAfter: 3600 });
   });
 
-  const off = await switchLimitsOff(Test.createTestingModule({ imports: [AppModule] })).compile();
+  const off = await disableLimits(Test.createTestingModule({ imports: [AppModule] })).compile();
   await listening(off.createNestApplication(adapter(), { logger: false }), (url) =>
     expectNotLimited(() => sendCode(url, '1'), { visits: 9 }),
   );

@@ -1,0 +1,28 @@
+import { LimitedLog } from './limited-log.js';
+import type { LogCode } from './log-codes.js';
+
+/** Where lines are written, such as a `Logger` of Nest. */
+export interface LogTarget {
+  warn(line: string): void;
+  error(line: string, stack?: string): void;
+}
+
+/** Writes log lines, each with its code in front. */
+export class Log {
+  constructor(private readonly target: LogTarget) {}
+
+  warn(code: LogCode, message: string): void {
+    this.target.warn(`${code}: ${message}`);
+  }
+
+  /** @param stack lines of a stack, without its message: a client may have written that */
+  error(code: LogCode, message: string, stack?: string): void {
+    if (stack === undefined) this.target.error(`${code}: ${message}`);
+    else this.target.error(`${code}: ${message}`, stack);
+  }
+
+  /** The same log, for lines that requests can cause again and again: at most one of each kind per period. */
+  limited(periodMs: number, nowMs?: () => number): LimitedLog {
+    return new LimitedLog(this, periodMs, nowMs);
+  }
+}

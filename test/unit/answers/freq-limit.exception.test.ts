@@ -1,0 +1,47 @@
+import { HttpException } from '@nestjs/common';
+import { toVerdict } from '../../../src/core/verdict.js';
+import {
+  FreqLimitExceededException,
+  isFreqLimitExceeded,
+} from '../../../src/answers/freq-limit.exception.js';
+import { result } from '../fixtures.js';
+
+const VERDICT = toVerdict([
+  result(),
+  result({ name: 'secret-key', allowed: false, remaining: 0, retryAfterMs: 7_600 }),
+]);
+
+describe('FreqLimitExceededException', () => {
+  it('is a 429 whose body tells the wait in whole seconds', () => {
+    const exception = new FreqLimitExceededException(VERDICT);
+    expect(exception).toBeInstanceOf(HttpException);
+    expect(exception.getStatus()).toBe(429);
+    expect(exception.message).toBe('Too many requests, try again in 8 s');
+    expect(exception.getResponse()).toEqual({
+      statusCode: 429,
+      error: 'Too Many Requests',
+      message: 'Too many requests, try again in 8 s',
+      retryAfter: 8,
+    });
+  });
+
+  it('carries the verdict, and shows none of it', () => {
+    const exception = new FreqLimitExceededException(VERDICT);
+    expect(exception.verdict).toBe(VERDICT);
+    expect(JSON.stringify(exception.getResponse())).not.toContain('secret-key');
+  });
+});
+
+describe('isFreqLimitExceeded', () => {
+  it.each<[string, unknown, boolean]>([
+    ['a denial', new FreqLimitExceededException(VERDICT), true],
+    ['one of another copy of the library', { [Symbol.for('nestjs-freq-limit:exceeded')]: true }, true],
+    ['another 429', new HttpException('Too many', 429), false],
+    ['an error', new Error('FreqLimitExceededException'), false],
+    ['null', null, false],
+    ['undefined', undefined, false],
+    ['a text', 'FreqLimitExceededException', false],
+  ])('of %s', (_, error, answer) => {
+    expect(isFreqLimitExceeded(error)).toBe(answer);
+  });
+});

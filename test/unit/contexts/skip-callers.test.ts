@@ -1,0 +1,168 @@
+import { OptionReader } from '../../../src/core/validate.js';
+import { type RequestOrigin, type IsSkipped, compileSkip } from '../../../src/contexts/skip-callers.js';
+
+const read = new OptionReader('FreqLimitModule', (message) => new Error(message));
+const caller = (addressText?: string, headers: unknown = {}): RequestOrigin => ({
+  addressText,
+  isProxy: false,
+  request: { headers },
+});
+const byAddress = (...skipAddresses: string[]): IsSkipped => compileSkip(skipAddresses, undefined, read)!;
+const byAgent = (...agents: (RegExp | string)[]): ((agent?: unknown) => boolean) => {
+  const skips = compileSkip(undefined, agents, read)!;
+  return (agent) => skips(caller('203.0.113.7', { 'user-agent': agent }));
+};
+
+describe('an allow list', () => {
+  it.each<[string, string, string[], string[]]>([
+    [
+      'an IPv4 address',
+      '203.0.113.7',
+      ['203.0.113.7', '::ffff:203.0.113.7', '::FFFF:cb00:7107', '203.0.113.7:80'],
+      ['203.0.113.8', '::cb00:7107'],
+    ],
+    [
+      'an IPv4 range',
+      '10.0.0.0/8',
+      ['10.0.0.0', '10.255.255.255', '::ffff:10.1.2.3'],
+      ['11.0.0.0', '9.255.255.255', '::a00:1'],
+    ],
+    ['a range by an address within', '10.1.2.3/8', ['10.200.0.1'], ['11.0.0.0']],
+    ['all of IPv4', '0.0.0.0/0', ['1.2.3.4', '255.255.255.255', '::ffff:1.2.3.4'], ['::1', '2001:db8::1']],
+    [
+      'an IPv6 address, not its network',
+      '2001:db8::1',
+      ['2001:DB8:0:0::1', '[2001:db8::1]:443', '2001:db8::1%eth0'],
+      ['2001:db8::2', '2001:db8:0:0:1::1'],
+    ],
+    ['an IPv6 range', '2001:db8::/32', ['2001:db8:ffff::1'], ['2001:db9::1', '10.0.0.1']],
+    ['a range narrower than /64', '2001:db8::/127', ['2001:db8::1'], ['2001:db8::2']],
+    ['IPv4 in IPv6', '::ffff:203.0.113.7', ['203.0.113.7', '::ffff:203.0.113.7'], ['203.0.113.8']],
+    [
+      'a range of IPv4 in IPv6',
+      '::ffff:10.0.0.0/104',
+      ['10.1.2.3', '::ffff:10.1.2.3'],
+      ['11.0.0.0', '::a00:1'],
+    ],
+    ['one address as a range', '203.0.113.7/32', ['203.0.113.7'], ['203.0.113.6']],
+    ['the loopback', '::1', ['::1', '0:0:0:0:0:0:0:1'], ['127.0.0.1', '::2']],
+  ])('knows %s', (_, entry, within, without) => {
+    const skips = byAddress(entry);
+    expect(within.map((text) => skips(caller(text)))).toEqual(within.map(() => true));
+    expect(without.map((text) => skips(caller(text)))).toEqual(without.map(() => false));
+  });
+
+  it('never knows what is no address', () => {
+    const skips = byAddress('0.0.0.0/0', '::/0');
+    for (const text of [
+      undefined,
+      '',
+      'unknown',
+      '010.0.0.1',
+      '999.1.1.1',
+      '1.2.3',
+      '0x7f.1',
+      '10',
+      '10.0.0.1/8',
+    ])
+      expect(skips(caller(text))).toBe(false);
+  });
+
+  it('does not know the address of a proxy that is not trusted', () => {
+    const skips = byAddress('10.0.0.0/8');
+    expect(skips({ ...caller('10.0.0.1'), isProxy: true })).toBe(false);
+  });
+
+  it('holds any number of entries', () => {
+    const skips = byAddress('203.0.113.7', '2001:db8::/32');
+    expect(['203.0.113.7', '2001:db8::5', '203.0.113.8'].map((text) => skips(caller(text)))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it.each<unknown>([
+    'localhost',
+    '',
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0.0/-1',
+    '10.0.0.0/8/8',
+    '10.0.0.0/255.0.0.0',
+    '2001:db8::/129',
+    '::ffff:10.0.0.0/95',
+    '::ffff:10.0.0.0/8',
+    '10.0.0',
+    '010.0.0.1',
+    '10.0.0.1:80',
+    '[::1]',
+    '[::1]:80',
+    'fe80::1%eth0',
+    ' 10.0.0.1',
+    '10.0.0.1\n',
+    '*',
+    10,
+    null,
+    undefined,
+    /10/,
+  ])('refuses %p for an entry, and says which', (entry) => {
+    expect(() => compileSkip(['::1', entry], undefined, read)).toThrow(
+      /^FreqLimitModule: skipAddresses\[1\]: .* is not an address or a range of addresses, such as/,
+    );
+  });
+});
+
+describe('user agents to ignore', () => {
+  it('match a pattern, or hold a text as it is written', () => {
+    const skips = byAgent(/^kube-probe\//, 'Uptime');
+    const agents = [
+      'kube-probe/1.30',
+      'Mozilla kube-probe/1',
+      'an UptimeBot',
+      'uptime',
+      '',
+      undefined,
+      ['Uptime'],
+    ];
+    expect(agents.map(skips)).toEqual([true, false, true, false, false, false, false]);
+  });
+
+  it.each(['g', 'y', 'gy', 'gi'])('answer the same each time with the flag %s', (flags) => {
+    const pattern = new RegExp('bot', flags);
+    pattern.lastIndex = 2;
+    const skips = byAgent(pattern);
+    expect([skips('bot'), skips('bot'), skips('bot'), skips('x')]).toEqual([true, true, true, false]);
+    expect(pattern.lastIndex).toBe(2);
+  });
+
+  it('are none of a request without headers', () => {
+    const skips = compileSkip(undefined, [/./], read)!;
+    for (const headers of [undefined, null, {}, 'bot'])
+      expect(skips(caller('203.0.113.7', headers))).toBe(false);
+  });
+
+  it.each<unknown>(['', 5, null, undefined, { test: () => true }])('refuse %p for an entry', (entry) => {
+    expect(() => compileSkip(undefined, ['a', entry], read)).toThrow(
+      /^FreqLimitModule: skipUserAgents\[1\]: .* is not a RegExp, or a text that the header holds/,
+    );
+  });
+});
+
+describe('no skip', () => {
+  it.each([
+    [undefined, undefined],
+    [[], []],
+  ])('is asked for by %p and %p', (skipAddresses, agents) => {
+    expect(compileSkip(skipAddresses, agents, read)).toBeUndefined();
+  });
+
+  it.each<unknown>(['10.0.0.0/8', null, { 0: '::1' }])('is made of %p', (list) => {
+    expect(() => compileSkip(list, undefined, read)).toThrow(
+      /^FreqLimitModule: skipAddresses: .* is not a list$/,
+    );
+    expect(() => compileSkip(undefined, list, read)).toThrow(
+      /^FreqLimitModule: skipUserAgents: .* is not a list$/,
+    );
+  });
+});

@@ -1,0 +1,387 @@
+import fc from 'fast-check';
+import type { Check, CheckResult } from '../../../src/core/check.js';
+import { MemoryStore } from '../../../src/store/memory/memory-store.js';
+import {
+  consumeInGroups,
+  inOriginalOrder,
+  peekBeforeConsume,
+  type GroupStore,
+  groupChecks,
+} from '../../../src/core/split-request.js';
+import { check } from '../../support/check.js';
+import { quiet } from '../../support/subjects.js';
+import { result } from '../fixtures.js';
+
+/** A check's part is the first letter of its key. */
+const partOf = ({ key }: Check): string => key.slice(0, 1);
+
+function memory() {
+  let nowMs = 1_000_000;
+  const store = new MemoryStore(100_000, quiet, () => nowMs);
+  return { store, advance: (ms: number) => void (nowMs += ms) };
+}
+
+/** A memory store of which some parts fail, and which notes what it is asked. */
+function failing(errors: Readonly<Record<string, Error>> = {}) {
+  const { store } = memory();
+  const refunds: string[] = [];
+  const refundables: boolean[] = [];
+  const parts: GroupStore = {
+    consume: async (checks, refundable) => {
+      refundables.push(refundable);
+      const error = errors[partOf(checks[0]!)];
+      if (error !== undefined) throw error;
+      return store.consume(checks, refundable);
+    },
+    refund: async (checks, results) => {
+      refunds.push(...checks.map(({ key }) => key));
+      return store.refund(checks, results);
+    },
+  };
+  const used = (key: string): number => store.peek([check(key)])[0]!.used;
+  const consume = (...checks: Check[]): Promise<CheckResult[]> =>
+    consumeInGroups(groupChecks(checks, partOf), parts);
+  return { consume, refunds, refundables, used, store };
+}
+
+const keysOf = (results: readonly CheckResult[]): string[] => results.map(({ name }) => name);
+const five = (key: string, parts: Partial<Check> = {}): Check => check(key, { limit: 5, ...parts });
+const shut = (key: string): Check => check(key, { limit: 0 });
+
+describe('partsOf', () => {
+  it('sorts checks by part, each in its order, with their places', () => {
+    const [a1, b1, a2, c1, b2] = ['a1', 'b1', 'a2', 'c1', 'b2'].map((key) => check(key)) as [
+      Check,
+      Check,
+      Check,
+      Check,
+      Check,
+    ];
+    expect(groupChecks([a1, b1, a2, c1, b2], partOf)).toEqual([
+      { checks: [a1, a2], indexes: [0, 2] },
+      { checks: [b1, b2], indexes: [1, 4] },
+      { checks: [c1], indexes: [3] },
+    ]);
+  });
+
+  it('is nothing of nothing, and one of what lies together', () => {
+    expect(groupChecks([], partOf)).toEqual([]);
+    expect(groupChecks([check('a'), check('a')], partOf)).toHaveLength(1);
+  });
+
+  it('takes any text for a part', () => {
+    const checks = ['__proto__', 'constructor', '', '__proto__'].map((key) => check(key));
+    expect(groupChecks(checks, ({ key }) => key).map(({ indexes }) => indexes)).toEqual([[0, 3], [1], [2]]);
+  });
+});
+
+describe('joined', () => {
+  it('puts every answer where its check stood', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 }), (letters) => {
+        const checks = letters.map((letter, i) => check(`${letter}${i}`));
+        const parts = groupChecks(checks, partOf);
+        const answers = parts.map((part) => part.checks.map(({ key }) => result({ name: key })));
+        expect(keysOf(inOriginalOrder(parts, answers))).toEqual(checks.map(({ key }) => key));
+      }),
+    );
+  });
+});
+
+describe('a request in parts', () => {
+  it('is charged whole when all parts pass', async () => {
+    const { consume, refunds, refundables, used } = failing();
+    const results = await consume(five('b'), five('a', { cost: 2 }), five('b'), five('c', { cost: 0 }));
+    expect(keysOf(results)).toEqual(['b', 'a', 'b', 'c']);
+    expect(results.map((one) => [one.allowed, one.used])).toEqual([
+      [true, 1],
+      [true, 2],
+      [true, 2],
+      [true, 0],
+    ]);
+    expect(['a', 'b', 'c'].map(used)).toEqual([2, 2, 0]);
+    expect(refunds).toEqual([]);
+    expect(refundables).toEqual([true, true, true]);
+  });
+
+  it('gives back what the others have charged when one part denies', async () => {
+    const { consume, used, store } = failing();
+    store.consume([five('a1', { cost: 3 })]);
+    const results = await consume(five('a1'), shut('b'), five('c', { cost: 4 }), five('a2'));
+    expect(results.map((one) => [one.name, one.allowed, one.used, one.remaining])).toEqual([
+      ['a1', true, 3, 2],
+      ['b', false, 0, 0],
+      ['c', true, 0, 5],
+      ['a2', true, 0, 5],
+    ]);
+    expect(results[0]).toMatchObject({ resetAfterMs: 60_000 });
+    expect(results[2]).toMatchObject({ resetAfterMs: 0, retryAfterMs: 0 });
+    expect(['a1', 'a2', 'b', 'c'].map(used)).toEqual([3, 0, 0, 0]);
+  });
+
+  it('gives nothing back of a part that denies itself, or has charged nothing', async () => {
+    const { consume, refunds } = failing();
+    await consume(five('a1'), shut('a2'), five('b', { cost: 0 }), five('c', { countDenied: true }));
+    expect(refunds).toEqual([]);
+  });
+
+  it('leaves what counts in any case', async () => {
+    const { consume, used, refunds } = failing();
+    const results = await consume(five('a1', { countDenied: true, cost: 2 }), five('a2'), shut('b'));
+    expect(results.map((one) => one.used)).toEqual([2, 0, 0]);
+    expect(['a1', 'a2'].map(used)).toEqual([2, 0]);
+    expect(refunds).toEqual(['a2']);
+  });
+
+  it('tells all checks of one counter what is used in the end', async () => {
+    const { consume } = failing();
+    const results = await consume(five('a'), five('a', { cost: 2, countDenied: true }), shut('b'));
+    expect(results.map((one) => one.used)).toEqual([2, 2, 0]);
+  });
+
+  it('does so where all of them count in any case, or only look', async () => {
+    const { consume, used } = failing();
+    const counting = five('a', { countDenied: true });
+    const results = await consume(five('a', { cost: 0 }), counting, counting, shut('b'));
+    expect(results.map((one) => one.used)).toEqual([2, 2, 2, 0]);
+    expect(used('a')).toBe(2);
+  });
+
+  it('gives back when a part fails, and fails as it did', async () => {
+    const error = new Error('b is down');
+    const { consume, used } = failing({ b: error });
+    await expect(consume(five('a'), five('b'), five('c'))).rejects.toBe(error);
+    expect(['a', 'c'].map(used)).toEqual([0, 0]);
+  });
+
+  it('fails with the first of several failures', async () => {
+    const errors = { a: new Error('a is down'), c: new Error('c is down') };
+    const { consume } = failing(errors);
+    await expect(consume(five('c'), five('a'), five('b'))).rejects.toBe(errors.c);
+  });
+
+  it('fails rather than denies', async () => {
+    const error = new Error('b is down');
+    const { consume, used } = failing({ b: error });
+    await expect(consume(five('a'), five('b'), shut('c'))).rejects.toBe(error);
+    expect(used('a')).toBe(0);
+  });
+
+  it('leaves what counts in any case when another part fails', async () => {
+    const { consume, used } = failing({ b: new Error('b is down') });
+    await expect(consume(five('a', { countDenied: true }), five('b'))).rejects.toThrow('b is down');
+    expect(used('a')).toBe(1);
+  });
+
+  it('takes a store that throws at once as one that fails', async () => {
+    const { store } = memory();
+    const thrower: GroupStore = {
+      consume: (checks, refundable) => {
+        if (checks[0]!.key === 'b') throw new Error('at once');
+        return store.consume(checks, refundable);
+      },
+      refund: (checks, results) => store.refund(checks, results),
+    };
+    const parts = groupChecks([five('a'), five('b'), five('c')], partOf);
+    await expect(consumeInGroups(parts, thrower)).rejects.toThrow('at once');
+    expect(store.size).toBe(0);
+  });
+
+  it('waits for all parts before it gives back', async () => {
+    const { store } = memory();
+    const steps: string[] = [];
+    const slow: GroupStore = {
+      consume: async (checks, refundable) => {
+        const [{ key }] = checks as [Check];
+        for (let turn = 0; turn < (key === 'c' ? 20 : 0); turn++) await Promise.resolve();
+        steps.push(`consume ${key}`);
+        return store.consume(checks, refundable);
+      },
+      refund: (checks, results) => {
+        steps.push(`refund ${checks[0]!.key}`);
+        return store.refund(checks, results);
+      },
+    };
+    await consumeInGroups(groupChecks([five('a'), shut('b'), five('c')], partOf), slow);
+    expect(steps).toEqual(['consume a', 'consume b', 'consume c', 'refund a', 'refund c']);
+    expect(store.size).toBe(0);
+  });
+
+  it('keeps the limit and the source by which each part was decided', async () => {
+    const { store } = memory();
+    const shared = new MemoryStore(100, quiet, () => 1_000_000, 'memory');
+    const half = (checks: readonly Check[]): Check[] => checks.map((one) => ({ ...one, limit: 2 }));
+    const parts: GroupStore = {
+      consume: (checks, refundable) =>
+        checks[0]!.key === 'a' ? shared.consume(half(checks), refundable) : store.consume(checks, refundable),
+      refund: (checks, results) =>
+        checks[0]!.key === 'a' ? shared.refund(checks, results) : store.refund(checks, results),
+    };
+    const [first] = await consumeInGroups(groupChecks([five('a'), shut('b')], partOf), parts);
+    expect(first).toMatchObject({ limit: 2, used: 0, remaining: 2, source: 'memory', allowed: true });
+  });
+});
+
+describe('a request in parts that is looked at first', () => {
+  /** Notes what the store is asked for, by part; parts whose letter is in `errors` fail. */
+  function looking(errors: Readonly<Record<string, Error>> = {}) {
+    const { store } = memory();
+    const asked: string[] = [];
+    let afterLooks = (): void => undefined;
+    const note = (method: string, checks: readonly Check[]): void => {
+      const letter = partOf(checks[0]!);
+      asked.push(`${method} ${letter}`);
+      if (errors[`${method} ${letter}`] !== undefined) throw errors[`${method} ${letter}`]!;
+    };
+    const since: (number | undefined)[] = [];
+    const consume = (...checks: Check[]): Promise<CheckResult[]> =>
+      peekBeforeConsume(
+        groupChecks(checks, partOf),
+        {
+          consume: async (its, refundable, sinceMs) => {
+            afterLooks();
+            note('consume', its);
+            since.push(sinceMs);
+            return store.consume(its, refundable);
+          },
+          peek: async (its) => {
+            note('peek', its);
+            return store.peek(its);
+          },
+          refund: async (its, results) => {
+            note('refund', its);
+            return store.refund(its, results);
+          },
+        },
+        123,
+      );
+    const used = (key: string): number => store.peek([check(key)])[0]!.used;
+    return { consume, asked, since, used, store, meanwhile: (run: () => void) => (afterLooks = run) };
+  }
+
+  it('charges nothing where a look denies, and says what the store would have said', async () => {
+    const { consume, asked, store } = looking();
+    store.consume([five('a1', { cost: 4 })]);
+    const results = await consume(five('a1'), five('a1'), shut('b'), five('c', { cost: 6 }));
+    expect(asked).toEqual(['peek a', 'peek b', 'peek c']);
+    expect(results.map((one) => [one.name, one.allowed, one.used])).toEqual([
+      ['a1', true, 4],
+      ['a1', false, 4],
+      ['b', false, 0],
+      ['c', false, 0],
+    ]);
+    expect(store.size).toBe(1);
+  });
+
+  it('charges all at once where all looks pass, in the time that is left', async () => {
+    const { consume, asked, used, since } = looking();
+    expect((await consume(five('a'), five('b'))).map((one) => one.used)).toEqual([1, 1]);
+    expect(asked).toEqual(['peek a', 'peek b', 'consume a', 'consume b']);
+    expect(since).toEqual([123, 123]);
+    expect(['a', 'b'].map(used)).toEqual([1, 1]);
+  });
+
+  it('gives back what was charged where a part denies after it was looked at', async () => {
+    const { consume, used, store, meanwhile } = looking();
+    let isFirst = true;
+    meanwhile(() => {
+      if (isFirst) store.consume([check('b')]);
+      isFirst = false;
+    });
+    const results = await consume(five('a'), check('b'));
+    expect(results.map((one) => [one.allowed, one.used])).toEqual([
+      [true, 0],
+      [false, 1],
+    ]);
+    expect(used('a')).toBe(0);
+  });
+
+  it('charges at once what counts when denied, and no more of it than that', async () => {
+    const { consume, asked, used } = looking();
+    const results = await consume(five('a1', { countDenied: true }), five('a2'), shut('b'));
+    expect(asked).toEqual(['peek b', 'consume a', 'refund a']);
+    expect(results.map((one) => [one.allowed, one.used])).toEqual([
+      [true, 1],
+      [true, 0],
+      [false, 0],
+    ]);
+    expect(['a1', 'a2'].map(used)).toEqual([1, 0]);
+  });
+
+  it('does not charge the other parts if a countDenied part denies', async () => {
+    const { consume, asked } = looking();
+    const results = await consume(five('a', { countDenied: true, limit: 0 }), five('b'));
+    expect(asked).toEqual(['peek b', 'consume a']);
+    expect(results.map((one) => [one.allowed, one.used])).toEqual([
+      [false, 1],
+      [true, 0],
+    ]);
+  });
+
+  it.each(['peek c', 'consume c'])('fails as %s does, and gives back what was charged', async (failing) => {
+    const error = new Error('c is down');
+    const { consume, used } = looking({ [failing]: error });
+    await expect(consume(five('a1', { countDenied: true }), five('a2'), five('b'), five('c'))).rejects.toBe(
+      error,
+    );
+    await new Promise(setImmediate);
+    expect(['a1', 'a2', 'b', 'c'].map(used)).toEqual([1, 0, 0, 0]);
+  });
+
+  it('fails as the part that is charged first does, whatever becomes of the looks', async () => {
+    const [one, other] = [new Error('a is down'), new Error('b is down')];
+    const { consume } = looking({ 'consume a': one, 'peek b': other });
+    await expect(consume(five('a', { countDenied: true }), five('b'))).rejects.toBe(one);
+  });
+
+  it('leaves looks that have no answer as they are', async () => {
+    const open = { ...result({ name: 'a' }), source: 'allow' } as const;
+    const looks = await peekBeforeConsume(
+      groupChecks([five('a'), shut('b')], partOf),
+      {
+        consume: () => [],
+        refund: () => [],
+        peek: ([first]) => (first!.key === 'a' ? [open] : memory().store.peek([first!])),
+      },
+      0,
+    );
+    expect(looks[0]).toBe(open);
+  });
+});
+
+describe('any history of requests in parts', () => {
+  const windows = [1_000, 60_000];
+  const checks: fc.Arbitrary<Check> = fc
+    .record({
+      letter: fc.constantFrom('a', 'b', 'c'),
+      n: fc.integer({ min: 0, max: 2 }),
+      limit: fc.oneof(fc.integer({ min: 0, max: 8 }), fc.constant(Infinity)),
+      cost: fc.oneof({ weight: 5, arbitrary: fc.constant(1) }, fc.integer({ min: 0, max: 6 })),
+      countDenied: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.boolean()),
+    })
+    .map(({ letter, n, ...parts }) => check(`${letter}${n}`, { windowMs: windows[n % 2]!, ...parts }));
+  const step = fc.record({
+    checks: fc.array(checks, { minLength: 1, maxLength: 6 }),
+    waitMs: fc.constantFrom(0, 0, 400, 1_000, 1_001, 60_001),
+  });
+
+  it.each([
+    ['charged at once', consumeInGroups],
+    ['looked at first', peekBeforeConsume],
+  ])('is answered as the store alone answers it, and leaves the same counters: %s', async (_, decide) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (history) => {
+        const [alone, parted] = [memory(), memory()];
+        for (const one of history) {
+          for (const { advance } of [alone, parted]) advance(one.waitMs);
+          expect(await decide(groupChecks(one.checks, partOf), parted.store, 0)).toEqual(
+            alone.store.consume(one.checks),
+          );
+        }
+        const all = ['a', 'b', 'c'].flatMap((letter) => [0, 1, 2].map((n) => check(`${letter}${n}`)));
+        expect(parted.store.peek(all)).toEqual(alone.store.peek(all));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

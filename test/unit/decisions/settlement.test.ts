@@ -1,0 +1,132 @@
+import { type ExecutionContext, HttpException, Logger } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import type { Check, CheckResult } from '../../../src/core/check.js';
+import { type StatusResponse, Settlement } from '../../../src/decisions/settlement.js';
+import { planRule } from '../../../src/rules/planned-rule.js';
+import type { PlannedCheck } from '../../../src/rules/to-checks.js';
+import type { CountWhen, Outcome } from '../../../src/rules/rule.js';
+import { MemoryStore } from '../../../src/store/memory/memory-store.js';
+import type { Store } from '../../../src/core/store.js';
+import { check } from '../../support/check.js';
+import { quiet } from '../../support/subjects.js';
+import { CONTEXT, declared, DEFAULTS, OWNER, result } from '../fixtures.js';
+
+afterEach(() => jest.restoreAllMocks());
+
+function lines(): string[] {
+  const seen: string[] = [];
+  jest
+    .spyOn(Logger.prototype, 'error')
+    .mockImplementation((message: unknown) => void seen.push(String(message)));
+  return seen;
+}
+
+function planned(name: string, countWhen?: CountWhen): PlannedCheck {
+  const rule = planRule(declared({ window: '1m', limit: 9, name, countWhen }), OWNER, DEFAULTS);
+  return { ...check(name, { limit: 9 }), rule, ownLimit: 9 };
+}
+
+/** What a function is told of an end. */
+async function outcomeOf(
+  end: { succeeded: boolean; error?: unknown },
+  response: StatusResponse | undefined,
+  context: ExecutionContext = CONTEXT,
+): Promise<Omit<Outcome, 'context'> | undefined> {
+  let seen: Outcome | undefined;
+  const sees = planned('sees', (outcome) => {
+    seen = outcome;
+    return true;
+  });
+  const settlement = new Settlement(new MemoryStore(10, quiet));
+  const charged = { checks: [sees], results: [result()], context, response };
+  expect(await settlement.settle(charged, { error: undefined, ...end })).toBeUndefined();
+  if (seen === undefined) return undefined;
+  const { context: told, ...outcome } = seen;
+  expect(told).toBe(context);
+  return outcome;
+}
+
+const RPC = { getType: () => 'rpc' } as unknown as ExecutionContext;
+
+describe('the outcome of a visit', () => {
+  const unauthorized = new HttpException('no', 401);
+  const own = (more: object): Error => Object.assign(new Error('own'), { statusCode: 413 }, more);
+  const fastify = Object.assign(own({}), { name: 'FastifyError' });
+
+  it.each<
+    [string, { succeeded: boolean; error?: unknown }, StatusResponse | undefined, boolean, number | undefined]
+  >([
+    ['an answer', { succeeded: true }, { statusCode: 201 }, true, 201],
+    ['an answer that says it failed', { succeeded: true }, { statusCode: 404 }, false, 404],
+    ['an answer without a status', { succeeded: true }, {}, true, undefined],
+    ['an answer without a response', { succeeded: true }, undefined, true, undefined],
+    ['an HTTP exception', { succeeded: false, error: unauthorized }, { statusCode: 200 }, false, 401],
+    ['an error', { succeeded: false, error: new Error('x') }, { statusCode: 200 }, false, 500],
+    ['an error with a status for itself', { succeeded: false, error: own({}) }, {}, false, 500],
+    ['an error of http-errors', { succeeded: false, error: own({ expose: false }) }, {}, false, 413],
+    ['an error of Fastify', { succeeded: false, error: fastify }, {}, false, 413],
+    ['a failure without an error', { succeeded: false }, { statusCode: 403 }, false, 403],
+  ])('of %s', async (_, end, response, succeeded, statusCode) => {
+    expect(await outcomeOf(end, response)).toEqual({ succeeded, statusCode, error: end.error });
+  });
+
+  it('has a status elsewhere only where what is thrown has one', async () => {
+    const of = (end: { succeeded: boolean; error?: unknown }) => outcomeOf(end, { statusCode: 200 }, RPC);
+    expect(await of({ succeeded: true })).toMatchObject({ succeeded: true, statusCode: undefined });
+    expect(await of({ succeeded: false, error: unauthorized })).toMatchObject({
+      succeeded: false,
+      statusCode: 401,
+    });
+    expect(await of({ succeeded: false, error: 'x' })).toMatchObject({
+      succeeded: false,
+      statusCode: undefined,
+    });
+  });
+
+  it('is asked by nobody where the client has gone', async () => {
+    const gone = { statusCode: 200, destroyed: true, writableFinished: false };
+    expect(await outcomeOf({ succeeded: true }, gone)).toBeUndefined();
+  });
+});
+
+describe('a settlement', () => {
+  const charge = (store: Store, checks: readonly Check[]): CheckResult[] =>
+    store.consume(checks, true) as CheckResult[];
+  const ended = { succeeded: true, error: undefined };
+
+  it('gives back what does not count, and answers in the order of the checks', async () => {
+    const store = new MemoryStore(10, quiet);
+    const checks = [
+      planned('a', 'failure'),
+      planned('b'),
+      planned('c', 'success'),
+      planned('d', () => false),
+    ];
+    const results = charge(store, checks);
+    const refund = jest.spyOn(store, 'refund');
+    const after = await new Settlement(store).settle(
+      { checks, results, context: CONTEXT, response: {} },
+      ended,
+    );
+    expect(after?.map(({ name, used }) => [name, used])).toEqual([
+      ['a', 0],
+      ['b', 1],
+      ['c', 1],
+      ['d', 0],
+    ]);
+    expect(refund).toHaveBeenCalledTimes(1);
+  });
+
+  it('is a line in the log where the store fails', async () => {
+    const seen = lines();
+    const store = new MemoryStore(10, quiet);
+    const checks = [planned('a', 'failure')];
+    const results = charge(store, checks);
+    jest.spyOn(store, 'refund').mockImplementation(() => {
+      throw new Error('gone');
+    });
+    const charged = { checks, results, context: CONTEXT, response: undefined };
+    expect(await new Settlement(store).settle(charged, ended)).toBeUndefined();
+    expect(seen).toEqual(['Refund failed; the request stays counted: gone']);
+  });
+});

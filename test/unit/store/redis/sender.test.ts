@@ -1,0 +1,105 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Call, Sender } from '../../../../src/store/redis/sender.js';
+import { Deadline, TimeoutError } from '../../../../src/store/redis/deadline.js';
+import { NotReadyError } from '../../../../src/store/redis/errors.js';
+import type { Connection } from '../../../../src/store/redis/connection.js';
+import { Script } from '../../../../src/store/redis/script.js';
+
+/** A connection whose state the test decides. */
+function make() {
+  const state = { isReady: false, isReturning: true, sent: 0, watched: [] as string[] };
+  let wakeUp: () => void = () => undefined;
+  let change = Promise.resolve();
+  const renew = (): void => void (change = new Promise((resolve) => (wakeUp = resolve)));
+  renew();
+  const evalsha = async (): Promise<string> => {
+    state.sent++;
+    return `answer ${state.sent}`;
+  };
+  const connection = {
+    client: { status: 'reconnecting', evalsha },
+    isReady: () => state.isReady,
+    isReturning: () => state.isReturning,
+    changed: () => change,
+    watch: (server: string) => void state.watched.push(server),
+  } as unknown as Connection;
+  const caller = new Sender(connection);
+  const call = (changes: Partial<Call> = {}): Promise<unknown> =>
+    caller.call(new Script(''), {
+      keys: [],
+      args: [],
+      server: 'a',
+      requests: 1,
+      deadline: new Deadline(60_000),
+      ...changes,
+    });
+  const become = (changes: Partial<typeof state>): void => {
+    Object.assign(state, changes);
+    const wake = wakeUp;
+    renew();
+    wake();
+  };
+  return { state, connection, call, become };
+}
+
+describe('a call', () => {
+  it('is written in the turn it is made, where the connection is ready', async () => {
+    const { state, call } = make();
+    state.isReady = true;
+    const answer = call();
+    expect(state.sent).toBe(1);
+    await expect(answer).resolves.toBe('answer 1');
+  });
+
+  it('waits for a connection that is coming back, and is sent once', async () => {
+    const { state, call, become } = make();
+    const answers = Promise.all([call(), call()]);
+    await nextTurn();
+    become({});
+    await nextTurn();
+    expect(state.sent).toBe(0);
+    become({ isReady: true });
+    await expect(answers).resolves.toEqual(['answer 1', 'answer 2']);
+  });
+
+  it('fails when the first reconnect has failed, without having been sent', async () => {
+    const { state, call, become } = make();
+    const answer = call();
+    become({ isReturning: false });
+    await expect(answer).rejects.toThrow(NotReadyError);
+    expect(state.sent).toBe(0);
+  });
+
+  it('fails at once where no connection is in the making', async () => {
+    const { state, call } = make();
+    state.isReturning = false;
+    await expect(call()).rejects.toThrow('the connection is not ready (status: reconnecting)');
+  });
+
+  it('waits no longer than its deadline', async () => {
+    const { state, call } = make();
+    await expect(call({ deadline: new Deadline(20) })).rejects.toThrow(NotReadyError);
+    expect(state.sent).toBe(0);
+  });
+
+  it('waits only where not too many requests do', async () => {
+    const { call, become } = make();
+    const first = call({ requests: 4_000 });
+    const second = call({ requests: 1_000 });
+    await expect(call()).rejects.toThrow(NotReadyError);
+    become({ isReady: true });
+    await Promise.all([first, second]);
+    become({ isReady: false });
+    const third = call({ requests: 5_000 });
+    become({ isReady: true });
+    await third;
+  });
+
+  it('has its connection watched when no answer comes in time', async () => {
+    const { state, connection, call } = make();
+    state.isReady = true;
+    Object.assign(connection.client, { evalsha: () => new Promise(() => undefined) });
+    await expect(call({ deadline: new Deadline(10), server: 'b' })).rejects.toThrow(TimeoutError);
+    expect(state.watched).toEqual(['b']);
+  });
+});
