@@ -84,7 +84,17 @@ describe('the examples for extending', () => {
     const bot = app.get(Bot);
     const hear = app
       .get(ExternalContextCreator)
-      .create(bot, bot.hear as (...args: unknown[]) => unknown, 'hear', ...Array<undefined>(5), 'bot');
+      .create(
+        bot,
+        bot.hear as (...args: unknown[]) => unknown,
+        'hear',
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+        'bot',
+      );
     const send = (id: number): unknown => hear({ from: { id }, text: 'hi' });
     expect([await send(1), await send(1), await send(2)]).toEqual(['hi', 'hi', 'hi']);
     await expect(send(1)).rejects.toThrow(/^Too many requests/);
