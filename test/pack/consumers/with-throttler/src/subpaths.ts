@@ -69,7 +69,7 @@ report(async () => {
 
   const off = await disableLimits(Test.createTestingModule({ imports: [AppModule] })).compile();
   await listening(off.createNestApplication(adapter(), { logger: false }), (url) =>
-    expectNotLimited(() => sendCode(url, '1'), { visits: 9 }),
+    expectNotLimited(() => sendCode(url, '1'), { requests: 9 }),
   );
   return 'limited';
 });
