@@ -19,6 +19,7 @@ const BRAND = Symbol.for('nestjs-freq-limit:error');
  * Use `code` in your program; the text of `message` may change.
  */
 export class FreqLimitError extends Error {
+  /** Always `'FreqLimitError'`. */
   override readonly name: string = 'FreqLimitError';
   readonly [BRAND] = true;
 

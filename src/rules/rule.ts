@@ -38,7 +38,7 @@ export interface Outcome {
   readonly succeeded: boolean;
   /** The HTTP status of the response or of the exception; `undefined` if there is none. */
   readonly statusCode: number | undefined;
-  /** What was thrown; `undefined` if nothing was, or if it is unknown. */
+  /** The thrown value; `undefined` if nothing was thrown, or if it is unknown. */
   readonly error: unknown;
   /** The execution context of the request. */
   readonly context: ExecutionContext;
