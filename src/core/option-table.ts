@@ -28,7 +28,7 @@ export class OptionTable<const Entries extends Readonly<Record<string, OptionEnt
   /** @param hints for names that other libraries use: what to write instead */
   constructor(
     entries: Entries,
-    readonly hints: Readonly<Record<string, string>> = {},
+    private readonly hints: Readonly<Record<string, string>> = {},
   ) {
     this.entries = Object.entries(entries);
     this.names = Object.keys(entries);

@@ -2,7 +2,7 @@ import { FreqLimitError, formatForLog, invalidRule } from '../core/errors.js';
 import { OptionReader } from '../core/validate.js';
 import { looksLikeWindow } from './window.js';
 import type { Level } from './plan.js';
-import { planRule, RULE_OPTIONS } from './plan-rule.js';
+import { planRule, RULE_HINTS, RULE_OPTION_NAMES } from './plan-rule.js';
 import type { DeclaredRule, RuleDefaults } from './planned-rule.js';
 import type { FreqLimitRule } from './rule.js';
 import { RULE_NAME } from './validators.js';
@@ -11,7 +11,7 @@ import { RULE_NAME } from './validators.js';
 export type NamedRules = Readonly<Record<string, Omit<FreqLimitRule, 'name'>>>;
 
 const PLACE = 'namedRules of FreqLimitModule';
-const OPTIONS_EXCEPT_NAME = RULE_OPTIONS.names.filter((name) => name !== 'name');
+const OPTIONS_EXCEPT_NAME = RULE_OPTION_NAMES.filter((name) => name !== 'name');
 const NO_OWNER = { className: '', classIdentity: '', handler: undefined };
 
 /** The module's named rules. Each is checked once. A wrong one is a problem here, and for each reference to it. */
@@ -83,7 +83,7 @@ function check(name: string, given: unknown, defaults: RuleDefaults): FreqLimitR
 function readExceptName(given: unknown, reader: OptionReader): Readonly<Record<string, unknown>> {
   if ((Object(given) as { readonly name?: unknown }).name !== undefined)
     throw reader.invalid('name', 'a named rule has its name in namedRules; remove this option');
-  return reader.object(given, OPTIONS_EXCEPT_NAME, RULE_OPTIONS.hints);
+  return reader.object(given, OPTIONS_EXCEPT_NAME, RULE_HINTS);
 }
 
 function placeOf(name: string): string {

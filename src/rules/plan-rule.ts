@@ -42,7 +42,7 @@ const ENTRIES = {
 } as const satisfies EntriesFor<FreqLimitRule>;
 
 /** Names that other libraries use. */
-const HINTS = {
+export const RULE_HINTS = {
   ttl: 'window',
   interval: 'window',
   duration: 'window',
@@ -65,7 +65,9 @@ const HINTS = {
   skipSuccessfulRequests: "countWhen: 'failure'",
 };
 
-export const RULE_OPTIONS = new OptionTable(ENTRIES, HINTS);
+const OPTIONS = new OptionTable(ENTRIES, RULE_HINTS);
+
+export const RULE_OPTION_NAMES: readonly string[] = OPTIONS.names;
 
 type RuleOptions = OptionValues<typeof ENTRIES>;
 
@@ -74,10 +76,8 @@ type RuleOptions = OptionValues<typeof ENTRIES>;
  * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` with the place, the option and what is expected
  */
 export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDefaults): PlannedRule {
-  const reader = new OptionReader(declared.place, invalidRule);
-  const options = RULE_OPTIONS.read(declared.rule, reader);
+  const { options, key } = readRule(declared, defaults);
   const { name, scope = declared.level, window } = options;
-  const key = compileRuleKey(options, defaults, reader);
   const id = idOf({ name, scope, window, key }, owner);
   return {
     declaredName: name,
@@ -110,16 +110,20 @@ function parseWindow(window: unknown): number | FromContext<unknown> {
   return FROM_CONTEXT.test(window) ? window : toWindowMs(window);
 }
 
-function compileRuleKey(
-  { key, normalize }: RuleOptions,
-  { defaultKey }: RuleDefaults,
-  reader: OptionReader,
-): CompiledKey {
-  const compiled = reader.parsed('key', () => compileKey(key ?? defaultKey, normalize));
+interface RuleAndKey {
+  readonly options: RuleOptions;
+  readonly key: CompiledKey;
+}
+
+function readRule({ rule, place }: DeclaredRule, { defaultKey }: RuleDefaults): RuleAndKey {
+  const reader = new OptionReader(place, invalidRule);
+  const options = OPTIONS.read(rule, reader);
+  const { normalize } = options;
+  const key = reader.parsed('key', () => compileKey(options.key ?? defaultKey, normalize));
   reader.parsed('normalize', () => {
-    refuseUnused(normalize, compiled);
+    refuseUnused(normalize, key);
   });
-  return compiled;
+  return { options, key };
 }
 
 /** Whether nothing of the rule calls a function of the application. */
