@@ -283,7 +283,7 @@ describe('a limit that holds has none', () => {
 
   it.each([[''], [7], [[]], [[KEY, null]], [true]])('and %p is no metadata key', async (handlerMetadata) => {
     await expect(start([Queue], [], { jobs: { handlerMetadata } as ContextAdapter })).rejects.toThrow(
-      /^FreqLimitModule: contextAdapters.jobs: handlerMetadata: .* is not a metadata key \(a text or a symbol\), or a list/,
+      /^FreqLimitModule: contextAdapters.jobs: handlerMetadata: .* is not a metadata key \(a string or a symbol\), or a list/,
     );
   });
 });
