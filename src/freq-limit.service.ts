@@ -17,7 +17,7 @@ import type { FreqLimitPlans } from './plans/plans.js';
 import type { VerdictEvents } from './decisions/events.js';
 import { canonicalAddress } from './contexts/client-address.js';
 import { toWindowMs } from './rules/window.js';
-import { textOfAll } from './rules/key/compile-key.js';
+import { textOfAll } from './rules/key/key-text.js';
 import { NormalizeError } from './rules/key/normalize.js';
 import { ON_STORE_ERROR, type PlannedRule } from './rules/planned-rule.js';
 import { normalizeFailed, textByAddress } from './rules/to-checks.js';

@@ -16,7 +16,8 @@ import { type KeyHasher, plainKey } from '../core/key-hash.js';
 import { keyPrefix, ruleId } from '../core/counter-key.js';
 import { COUNT_WHEN, toShouldCount } from './count-when.js';
 import { toWindowMs, windowName } from './window.js';
-import { compileKey, type CompiledKey } from './key/compile-key.js';
+import { compileKey } from './key/compile-key.js';
+import type { CompiledKey } from './key/key-types.js';
 import { compileNormalize, refuseUnused } from './key/normalize.js';
 import type { DenialMessage, FreqLimitRule, FromContext, OnMissingKey, Outcome, Scope } from './rule.js';
 
