@@ -1,7 +1,7 @@
 import { formatForLog } from '../../core/errors.js';
 import { all, attempt, andThen } from '../../core/maybe-promise.js';
 import type { LimitedRequest } from '../../core/request.js';
-import { idToText } from './id-text.js';
+import { idToScalar } from './ids.js';
 import { joinTexts, textOfAll } from './key-text.js';
 import type { CompiledKey, FromContext, KeyPart } from './key-types.js';
 import { NO_NORMALIZATION, type Normalization, normalizeValue } from './normalize.js';
@@ -20,7 +20,7 @@ export function compileKey(spec: unknown, normalization: Normalization = NO_NORM
 
 function compileFunction(key: FromContext<unknown>, { ofFunction }: Normalization): CompiledKey {
   const toText = (values: readonly unknown[], request?: LimitedRequest): string | undefined =>
-    textOfAll(values.map((value) => normalizeValue(idToText(value), ofFunction, request)));
+    textOfAll(values.map((value) => normalizeValue(idToScalar(value), ofFunction, request)));
   return {
     spec: 'ƒ',
     sources: [key],

@@ -1,7 +1,7 @@
 import { formatForLog } from '../../core/errors.js';
 import { encodePart } from '../../core/counter-key.js';
 import type { LimitedRequest } from '../../core/request.js';
-import { idToText } from './id-text.js';
+import { idToScalar } from './ids.js';
 import { templateText, textWithLast } from './key-text.js';
 import type { CompiledKey, KeyFiller } from './key-types.js';
 import { type Normalization, type Normalizer, normalizeValue } from './normalize.js';
@@ -91,7 +91,7 @@ function givenValue(
   canonical: (address: string) => string,
 ): unknown {
   if (path === 'ip' && typeof value === 'string') return canonical(value);
-  return normalizeValue(path.startsWith('user.') ? idToText(value) : value, normalizer);
+  return normalizeValue(path.startsWith('user.') ? idToScalar(value) : value, normalizer);
 }
 
 /** A placeholder that normalizes the value it reads. */
@@ -122,7 +122,7 @@ function compilePlaceholder(path: string): Placeholder {
   const read = (request: LimitedRequest): unknown => readPath(request.request?.[root as Root], fields);
   return {
     path,
-    read: root === 'user' ? (request) => idToText(read(request)) : read,
+    read: root === 'user' ? (request) => idToScalar(read(request)) : read,
     normalizer: undefined,
   };
 }

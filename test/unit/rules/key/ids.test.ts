@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { compileKey } from '../../../../src/rules/key/compile-key.js';
-import { idToText } from '../../../../src/rules/key/id-text.js';
+import { idToScalar } from '../../../../src/rules/key/ids.js';
 import { CONTEXT, visitOf } from '../../fixtures.js';
 
 class ObjectId {
@@ -27,7 +27,7 @@ describe('an id that is an object', () => {
     ['a number', 5, 5],
     ['a big number', 5n, 5n],
   ])('is the text of %s', (_, value, text) => {
-    expect(idToText(value)).toBe(text);
+    expect(idToScalar(value)).toBe(text);
   });
 
   it.each<[string, unknown]>([
@@ -52,7 +52,7 @@ describe('an id that is an object', () => {
     ['one whose bytes are not a text', { toString: () => Buffer.from('ff', 'hex').toString() }],
     ['nothing', null],
   ])('is left as it is if it is %s', (_, value) => {
-    expect(idToText(value)).toBe(value);
+    expect(idToScalar(value)).toBe(value);
   });
 
   it('is counted by where the application has put it: user, and what key functions answer', () => {

@@ -8,7 +8,7 @@ const REPLACEMENT = '\ufffd';
  * unchanged, also an object whose string would be the same for all objects of its class. Use it only for values that the
  * application sets, not for values that a client sends.
  */
-export function idToText(value: unknown): unknown {
+export function idToScalar(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   if (types.isUint8Array(value)) return Buffer.from(value).toString('hex');
   if (types.isDate(value)) return value.getTime();
