@@ -145,7 +145,7 @@ describe('a wrong option', () => {
     ...of('redis', 'is not a list of nodes', { cluster: [] }, { cluster: {} }),
     ...of('redis', 'it belongs in options', { ...NODES, password: 'x' }),
     ...of('rules', 'a list of rules', null, {}, 'rules', 5, { window: '1m', limit: 1 }),
-    ...of('defaultKey', 'is no key', null, 5, {}, [], ''),
+    ...of('defaultKey', 'is not a key', null, 5, {}, [], ''),
     ...of('defaultKey', 'for the value write "{ip}"', 'ip'),
     ...of('defaultKey', 'they begin with ip, user', '{session.id}'),
     ...of(

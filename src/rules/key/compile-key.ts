@@ -15,7 +15,7 @@ export function compileKey(spec: unknown, normalization: Normalization = NO_NORM
   if (typeof spec === 'string') return compileTemplate(spec, normalization);
   if (typeof spec === 'function') return compileFunction(spec as FromContext<unknown>, normalization);
   if (Array.isArray(spec) && spec.length > 0) return compileArray(spec as readonly KeyPart[], normalization);
-  throw new TypeError(`${formatForLog(spec)} is no key: ${KEY_FORM}`);
+  throw new TypeError(`${formatForLog(spec)} is not a key; use ${KEY_FORM}`);
 }
 
 function compileFunction(key: FromContext<unknown>, { ofFunction }: Normalization): CompiledKey {
@@ -35,7 +35,7 @@ function compileFunction(key: FromContext<unknown>, { ofFunction }: Normalizatio
 
 function compileArray(parts: readonly KeyPart[], normalization: Normalization): CompiledKey {
   const keys = parts.map((part) => {
-    if (Array.isArray(part)) throw new TypeError(`a key is a flat list: ${KEY_FORM}`);
+    if (Array.isArray(part)) throw new TypeError(`a list must not contain another list; use ${KEY_FORM}`);
     return compileKey(part, normalization);
   });
   return {
@@ -82,6 +82,6 @@ function textsFromValues(
     );
   });
   if (next !== values.length)
-    throw new TypeError(`the key is filled with ${next} values, got ${values.length}`);
+    throw new TypeError(`the key takes ${next} values, got ${values.length}`);
   return texts;
 }

@@ -39,7 +39,7 @@ export const NO_NORMALIZATION: Normalization = {
 
 const SPELLINGS = { email, phone };
 const FORM =
-  "'email', 'phone', a function from text to text, or an object of these by placeholder, such as { 'body.email': 'email' }";
+  "'email', 'phone', a function from string to string, or an object of these by placeholder, such as { 'body.email': 'email' }";
 
 /**
  * Checks and parses the `normalize` of a rule.
@@ -71,14 +71,14 @@ export function refuseUnused({ paths, ofFunction }: Normalization, key: Compiled
   const unknown = paths?.find((path) => !known.includes(path));
   if (unknown !== undefined) {
     const names = known.map((path) => `'${path}'`).join(', ') || 'none';
-    const hint = key.isDynamic ? '; for the values of a key function give one for all' : '';
+    const hint = key.isDynamic ? '; for the values of a key function give one normalizer, not an object' : '';
     throw new TypeError(
-      `${formatForLog(unknown)} is no placeholder of the key ${formatForLog(key.spec)} that may be spelt otherwise; these are ${names}${hint}`,
+      `${formatForLog(unknown)} is not a placeholder that can be normalized in the key ${formatForLog(key.spec)}; these are ${names}${hint}`,
     );
   }
   if (ofFunction !== undefined && known.length === 0 && !key.isDynamic) {
     throw new TypeError(
-      `the key ${formatForLog(key.spec)} has no value that could be spelt otherwise; leave it out`,
+      `the key ${formatForLog(key.spec)} has no value to normalize; remove normalize`,
     );
   }
 }
@@ -129,7 +129,7 @@ function callFunction(run: (value: string) => unknown, text: string): string {
   if (typeof result === 'string') return result;
   // not awaited, and its rejection must not end the process
   if (isPromise(result)) void Promise.resolve(result).then(undefined, () => undefined);
-  throw new NormalizeError(`it answered ${isPromise(result) ? 'a promise' : typeof result}, not a text`);
+  throw new NormalizeError(`it returned ${isPromise(result) ? 'a promise' : typeof result}, not a string`);
 }
 
 function kindOf(error: unknown): string {

@@ -41,11 +41,11 @@ export function compileTemplate(template: string, normalization: Normalization):
 
 function split(template: string): (string | Placeholder)[] {
   const pieces = template.split(/(\{[^{}]*\})/).filter((piece) => piece !== '');
-  if (template.trim() === '') throw new TypeError(`an empty text is no key: ${KEY_FORM}`);
+  if (template.trim() === '') throw new TypeError(`an empty string is not a key; use ${KEY_FORM}`);
   return pieces.map((piece) => {
     if (/^\{.*\}$/s.test(piece)) return compilePlaceholder(piece.slice(1, -1));
     if (/[{}]/.test(piece)) {
-      throw new TypeError(`${formatForLog(template)} has a brace without its other half: ${KEY_FORM}`);
+      throw new TypeError(`${formatForLog(template)} has an unmatched brace; use ${KEY_FORM}`);
     }
     return piece;
   });
@@ -75,10 +75,8 @@ function fillerOf(
 ): KeyFiller {
   return (values, canonical) => {
     if (values.length !== placeholders.length) {
-      const wanted = placeholders.map(({ path }) => `{${path}}`).join(', ') || 'nothing';
-      throw new TypeError(
-        `the key ${formatForLog(template)} is filled with ${wanted}, got ${values.length} values`,
-      );
+      const wanted = placeholders.length === 0 ? 'no values' : 'one value for each of its placeholders';
+      throw new TypeError(`the key ${formatForLog(template)} takes ${wanted}, got ${values.length}`);
     }
     return toText(placeholders.map((placeholder, i) => givenValue(placeholder, values[i], canonical)));
   };
@@ -106,19 +104,19 @@ function compilePlaceholder(path: string): Placeholder {
   const [root, ...rest] = path.split('.');
   if (!ROOTS.includes(root as Root)) {
     throw new TypeError(
-      `{${formatForLog(path).slice(1, -1)}} is no placeholder; they begin with ${ROOTS.join(', ')}`,
+      `{${formatForLog(path).slice(1, -1)}} is not a placeholder; placeholders begin with ${ROOTS.join(', ')}`,
     );
   }
   if (root === 'ip') {
-    if (rest.length > 0) throw new TypeError(`{${path}}: the address has no fields; write {ip}`);
+    if (rest.length > 0) throw new TypeError(`{${path}}: an address has no fields; write {ip}`);
     return { path, read: (request) => request.address, normalizer: undefined };
   }
   if (rest.length === 0 || rest.includes('')) {
-    throw new TypeError(`{${path}} names no value; write a field of it, such as {${String(root)}.id}`);
+    throw new TypeError(`{${path}} does not name a value; add a field, such as {${String(root)}.id}`);
   }
   // the name of a header may contain dots, and Node has header names in lower case
   const fields = root === 'headers' ? [rest.join('.').toLowerCase()] : rest;
-  if (fields.includes('__proto__')) throw new TypeError(`{${path}}: __proto__ is no field of a request`);
+  if (fields.includes('__proto__')) throw new TypeError(`{${path}}: a path must not contain __proto__`);
   const read = (request: LimitedRequest): unknown => readPath(request.request?.[root as Root], fields);
   return {
     path,
@@ -144,13 +142,13 @@ function refuseBarePath(template: string): void {
   const [, path] = BARE_PATH.exec(template.replace(/\{[^{}]*\}/g, '|')) ?? [];
   if (path !== undefined && path !== template) {
     throw new TypeError(
-      `${formatForLog(template)} has ${path} as a constant text; for the value write {${path}}`,
+      `${formatForLog(template)} contains ${path} as a constant. For the value write {${path}}.`,
     );
   }
   const [root] = template.split('.');
   if (ROOTS.includes(root as Root) && !/[{}]/.test(template)) {
     throw new TypeError(
-      `${formatForLog(template)} is a constant text, one counter for all callers; for the value write ${formatForLog(`{${template}}`)}`,
+      `${formatForLog(template)} is a constant: all clients share one counter. For the value write ${formatForLog(`{${template}}`)}.`,
     );
   }
 }

@@ -125,10 +125,10 @@ describe('a wrong rule', () => {
       `is not ${COUNT}, or a function`,
     ]),
     ['key', { key: 'ip' }, 'for the value write "{ip}"'],
-    ['key', { key: '' }, 'an empty text is no key'],
+    ['key', { key: '' }, 'an empty string is not a key'],
     ['key', { key: '{session.id}' }, 'they begin with ip, user, body, params, query, headers'],
-    ['key', { key: 5 }, 'is no key: a template'],
-    ['key', { key: null }, 'is no key: a template'],
+    ['key', { key: 5 }, 'is not a key; use a template'],
+    ['key', { key: null }, 'is not a key; use a template'],
     ...['', 'a b', '-a', 'a"b', 'a,b', 'a\nb', 'ü', 'x'.repeat(65), 5, null].map(
       (name): [string, Record<string, unknown>, string] => ['name', { name }, NAME],
     ),

@@ -137,12 +137,12 @@ describe('fill', () => {
   });
 
   it.each<[unknown, readonly unknown[], string]>([
-    ['phone:{body.phone}', [], 'the key "phone:{body.phone}" is filled with {body.phone}, got 0 values'],
-    ['{ip}', ['a', 'b'], 'is filled with {ip}, got 2 values'],
-    ['all', ['a'], 'is filled with nothing, got 1 values'],
-    [['{ip}', '{user.id}'], ['a'], 'is filled with {user.id}, got 0 values'],
-    [['{ip}', (): string => 'x'], ['a'], 'is filled with 2 values, got 1'],
-    [['{ip}', '{user.id}'], ['a', 'b', 'c'], 'is filled with 2 values, got 3'],
+    ['phone:{body.phone}', [], 'the key "phone:{body.phone}" takes one value for each of its placeholders, got 0'],
+    ['{ip}', ['a', 'b'], 'takes one value for each of its placeholders, got 2'],
+    ['all', ['a'], 'takes no values, got 1'],
+    [['{ip}', '{user.id}'], ['a'], 'the key "{user.id}" takes one value for each of its placeholders, got 0'],
+    [['{ip}', (): string => 'x'], ['a'], 'the key takes 2 values, got 1'],
+    [['{ip}', '{user.id}'], ['a', 'b', 'c'], 'the key takes 2 values, got 3'],
   ])('refuses a wrong number of values: %p', (spec, values, message) => {
     expect(() => compileKey(spec).textFromValues(values, (address) => address)).toThrow(message);
   });

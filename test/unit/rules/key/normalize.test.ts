@@ -79,7 +79,7 @@ describe('normalize', () => {
     );
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
     expect(error.message).toMatch(
-      /^the handler: normalize: .* is not 'email', 'phone', a function from text/,
+      /^the handler: normalize: .* is not 'email', 'phone', a function from string/,
     );
   });
 
@@ -88,17 +88,17 @@ describe('normalize', () => {
       'another placeholder',
       '{body.email}',
       { 'body.mail': 'email' },
-      '"body.mail" is no placeholder of the key "{body.email}" that may be spelt otherwise; these are \'body.email\'',
+      '"body.mail" is not a placeholder that can be normalized in the key "{body.email}"; these are \'body.email\'',
     ],
-    ['the address', '{ip}{body.email}', { ip: 'email' }, '"ip" is no placeholder'],
+    ['the address', '{ip}{body.email}', { ip: 'email' }, '"ip" is not a placeholder that can be normalized'],
     [
       'a function by a placeholder',
       () => 1,
       { 'body.email': 'email' },
-      'these are none; for the values of a key function give one for all',
+      'these are none; for the values of a key function give one normalizer, not an object',
     ],
-    ['a key of constants', 'all', 'email', 'the key "all" has no value that could be spelt otherwise'],
-    ['the address alone', undefined, 'email', 'the key "{ip}" has no value'],
+    ['a key of constants', 'all', 'email', 'the key "all" has no value to normalize; remove normalize'],
+    ['the address alone', undefined, 'email', 'the key "{ip}" has no value to normalize'],
   ])('is refused for %s', (_, key, normalize, message) => {
     const rule = { window: '1m', limit: 1, key, normalize };
     expect(thrownBy(() => planRule(declared(rule), OWNER, DEFAULTS)).message).toContain(message);
@@ -149,19 +149,19 @@ describe('a rule with normalize', () => {
       },
       'it threw Error',
     ],
-    ['answers a number', '{body.email}', () => 13800, 'it answered number, not a text'],
-    ['answers nothing', '{body.email}', () => undefined, 'it answered undefined, not a text'],
+    ['answers a number', '{body.email}', () => 13800, 'it returned number, not a string'],
+    ['answers nothing', '{body.email}', () => undefined, 'it returned undefined, not a string'],
     [
       'is async',
       '{body.email}',
       () => Promise.reject(new Error('late')),
-      'it answered a promise, not a text',
+      'it returned a promise, not a string',
     ],
     [
       'answers a list, for a function that waits',
       async () => 'a',
       () => ['a'],
-      'it answered object, not a text',
+      'it returned object, not a string',
     ],
   ])('fails where its function %s', async (_, key, normalize, message) => {
     await expect(outcome(key, normalize)).rejects.toMatchObject({

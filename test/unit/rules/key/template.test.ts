@@ -162,7 +162,7 @@ describe('a path in the clear within a constant', () => {
     ['{body.a} query.q', 'query.q'],
   ])('is refused: %s', (template, path) => {
     expect(() => compileKey(template)).toThrow(
-      `has ${path} as a constant text; for the value write {${path}}`,
+      `contains ${path} as a constant. For the value write {${path}}.`,
     );
   });
 
