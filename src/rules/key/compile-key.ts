@@ -81,7 +81,6 @@ function textsFromValues(
       canonical,
     );
   });
-  if (next !== values.length)
-    throw new TypeError(`the key takes ${next} values, got ${values.length}`);
+  if (next !== values.length) throw new TypeError(`the key takes ${next} values, got ${values.length}`);
   return texts;
 }

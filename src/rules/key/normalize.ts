@@ -77,9 +77,7 @@ export function refuseUnused({ paths, ofFunction }: Normalization, key: Compiled
     );
   }
   if (ofFunction !== undefined && known.length === 0 && !key.isDynamic) {
-    throw new TypeError(
-      `the key ${formatForLog(key.spec)} has no value to normalize; remove normalize`,
-    );
+    throw new TypeError(`the key ${formatForLog(key.spec)} has no value to normalize; remove normalize`);
   }
 }
 

@@ -124,9 +124,9 @@ describe('a wrong rule', () => {
       { cost },
       `is not ${COUNT}, or a function`,
     ]),
-    ['key', { key: 'ip' }, 'for the value write "{ip}"'],
+    ['key', { key: 'ip' }, 'For the value write "{ip}".'],
     ['key', { key: '' }, 'an empty string is not a key'],
-    ['key', { key: '{session.id}' }, 'they begin with ip, user, body, params, query, headers'],
+    ['key', { key: '{session.id}' }, 'placeholders begin with ip, user, body, params, query, headers'],
     ['key', { key: 5 }, 'is not a key; use a template'],
     ['key', { key: null }, 'is not a key; use a template'],
     ...['', 'a b', '-a', 'a"b', 'a,b', 'a\nb', 'ü', 'x'.repeat(65), 5, null].map(

@@ -137,7 +137,11 @@ describe('fill', () => {
   });
 
   it.each<[unknown, readonly unknown[], string]>([
-    ['phone:{body.phone}', [], 'the key "phone:{body.phone}" takes one value for each of its placeholders, got 0'],
+    [
+      'phone:{body.phone}',
+      [],
+      'the key "phone:{body.phone}" takes one value for each of its placeholders, got 0',
+    ],
     ['{ip}', ['a', 'b'], 'takes one value for each of its placeholders, got 2'],
     ['all', ['a'], 'takes no values, got 1'],
     [['{ip}', '{user.id}'], ['a'], 'the key "{user.id}" takes one value for each of its placeholders, got 0'],
