@@ -24,6 +24,20 @@ export interface Told {
   readonly data: unknown;
 }
 
+/** What gateways of the tests answer. */
+export const said = (data: unknown): Told => ({ event: 'said', data });
+
+/** What a client is told of a denial. */
+export const denied = (retryAfter = 60) => ({
+  event: 'exception',
+  data: {
+    status: 'error',
+    code: 'TOO_MANY_REQUESTS',
+    message: `Too many requests, try again in ${retryAfter} s`,
+    retryAfter,
+  },
+});
+
 /** A real client of a gateway, of either library. */
 export interface Client {
   send(event: string, data?: unknown): void;
