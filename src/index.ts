@@ -12,12 +12,7 @@ export { FreqLimitModule } from './freq-limit.module.js';
 export type { FreqLimitModuleExtras, FreqLimitOptionsFactory } from './freq-limit.module-definition.js';
 export type { ExceptionFactory, FreqLimitOptions } from './freq-limit.options.js';
 export type { FreqLimitEvent, FreqLimitHook } from './decisions/events.js';
-export {
-  type CounterCheck,
-  type FreqLimitCheck,
-  FreqLimitService,
-  type RuleCheck,
-} from './freq-limit.service.js';
+export { FreqLimitService } from './freq-limit.service.js';
 export {
   FreqLimitError,
   type FreqLimitErrorCode,
@@ -47,6 +42,7 @@ export type {
   Scope,
   Window,
 } from './rules/rule.js';
+export type { CounterCheck, FreqLimitCheck, RuleCheck } from './rules/service-check-types.js';
 export type { NamedRules } from './rules/named-rules.js';
 export type { HashTag } from './store/redis/hash-tags.js';
 export type { RedisClient, RedisOption } from './store/redis/redis-option.js';

@@ -2,7 +2,8 @@ import { ServiceUnavailableException } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { CheckResult } from '../core/check.js';
 import { isFreqLimitError } from '../core/errors.js';
-import type { CounterCheck, FreqLimitService } from '../freq-limit.service.js';
+import type { FreqLimitService } from '../freq-limit.service.js';
+import type { CounterCheck } from '../rules/service-check-types.js';
 import { type IncrementArguments, type Key, readIncrementArguments, readKey } from './increment-arguments.js';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;

@@ -1,7 +1,7 @@
 import { FreqLimitError } from '../../../src/core/errors.js';
 import type { Verdict } from '../../../src/core/verdict.js';
 import { toVerdict } from '../../../src/core/verdict.js';
-import type { FreqLimitCheck } from '../../../src/freq-limit.service.js';
+import type { FreqLimitCheck } from '../../../src/rules/service-check-types.js';
 import { FreqLimitThrottlerStorage } from '../../../src/throttler/throttler-storage.js';
 import { result } from '../fixtures.js';
 
