@@ -1,4 +1,3 @@
-import type { ExecutionContext } from '@nestjs/common';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import { type IsSkipped, compileSkip } from './contexts/skip-callers.js';
 import type { OnStoreError } from './core/check.js';
@@ -12,10 +11,9 @@ import {
   OptionReader,
   wholeNumber,
 } from './core/validate.js';
-import type { MaybePromise } from './core/maybe-promise.js';
 import { type HashKeys, keyHasherFrom } from './core/key-hash.js';
-import type { Verdict } from './core/verdict.js';
 import type { FreqLimitHook } from './decisions/events.js';
+import type { AnswerOptions, ExceptionFactory } from './answers/answer-options.js';
 import type { ErrorFormat } from './answers/error-body.js';
 import type { HeadersOption } from './answers/headers.js';
 import { compileKey } from './rules/key/compile-key.js';
@@ -25,9 +23,6 @@ import type { DenialMessage, FreqLimitRule, KeySpec, FromContext, OnMissingKey }
 import type { HashTag } from './store/redis/hash-tags.js';
 import { readRedisOption } from './store/redis/check-redis-option.js';
 import { isClustered, type RedisOption } from './store/redis/redis-option.js';
-
-/** Makes what is thrown for a denied visit: an exception, whatever the visit's transport understands. */
-export type ExceptionFactory = (verdict: Verdict, context: ExecutionContext) => MaybePromise<Error>;
 
 /** What `FreqLimitModule.forRoot` takes, and what a `forRootAsync` factory answers. Every option may be left out. */
 export interface FreqLimitOptions {
@@ -195,17 +190,12 @@ export interface FreqLimitOptions {
 }
 
 /** The options with every default filled in. Frozen. */
-export interface ResolvedOptions extends RuleDefaults {
+export interface ResolvedOptions extends RuleDefaults, AnswerOptions {
   readonly redis: RedisOption | undefined;
   readonly rules: readonly (FreqLimitRule | string)[];
   readonly namedRules: NamedRules;
   readonly skipIf: FromContext<unknown> | undefined;
   readonly isSkipped: IsSkipped | undefined;
-  readonly headers: HeadersOption;
-  readonly partitionKeys: boolean;
-  readonly errorFormat: ErrorFormat;
-  readonly message: DenialMessage | undefined;
-  readonly exceptionFactory: ExceptionFactory | undefined;
   readonly onVerdict: FreqLimitHook | undefined;
   readonly onDenied: FreqLimitHook | undefined;
   readonly contextAdapters: Readonly<Record<string, ContextAdapter>>;

@@ -1,5 +1,6 @@
 import { ServiceUnavailableException } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
+import { STORE_FAILED_MESSAGE } from '../answers/error-body.js';
 import type { CheckResult } from '../core/check.js';
 import { isFreqLimitError } from '../core/errors.js';
 import type { FreqLimitService } from '../freq-limit.service.js';
@@ -48,7 +49,7 @@ export class FreqLimitThrottlerStorage implements ThrottlerStorage {
       return await this.visit(readKey(throttlerName, key), asked);
     } catch (error) {
       if (!isStoreFailure(error)) throw error;
-      throw new ServiceUnavailableException('The request limit cannot be checked at the moment', {
+      throw new ServiceUnavailableException(STORE_FAILED_MESSAGE, {
         cause: error,
       });
     }
