@@ -163,20 +163,24 @@ export class Exceptions {
     return withMessage(new ServiceUnavailableException(body, { cause: error }), STORE_FAILED_MESSAGE);
   }
 
-  /** At most one line a second for each rule, and for each class of other errors. */
   private logFailure(error: unknown): void {
-    const { cause = error, constructor } = Object(error) as {
-      readonly cause?: unknown;
-      readonly constructor?: { readonly name?: string };
-    };
+    const { cause = error } = Object(error) as { readonly cause?: unknown };
+    const isRule = isFreqLimitError(error) && error.code === 'FREQ_LIMIT_RULE_FAILED';
     const reason = isFreqLimitError(error) ? oneLine(error.message, MAX_MESSAGE) : formatError(error);
-    const message = `The request got 500: ${reason}`;
-    if (error instanceof RuleError) {
-      this.log.error('FREQ_LIMIT_RULE_FAILED', error.rule, message, framesOf(cause));
-    } else {
-      this.log.error('FREQ_LIMIT_GUARD_FAILED', constructor?.name ?? '', message, framesOf(cause));
-    }
+    this.log.error(
+      isRule ? 'FREQ_LIMIT_RULE_FAILED' : 'FREQ_LIMIT_GUARD_FAILED',
+      kindOf(error),
+      `The request got 500: ${reason}`,
+      framesOf(cause),
+    );
   }
+}
+
+/** Which failures share one log line a second: those of a rule, or those of an error class. */
+function kindOf(error: unknown): string {
+  if (error instanceof RuleError) return error.rule;
+  const { constructor } = Object(error) as { readonly constructor?: { readonly name?: string } };
+  return constructor?.name ?? '';
 }
 
 /** Nest reads the message from `message` of the body, which problem details do not have. */
