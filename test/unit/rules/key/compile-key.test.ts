@@ -6,7 +6,7 @@ const read = (spec: unknown, request?: Record<string, unknown>): unknown =>
   compileKey(spec).read(visitOf(request, '203.0.113.7'), CONTEXT);
 
 describe('a key function', () => {
-  it('gets the context and answers at once', () => {
+  it('gets the context and may return at once', () => {
     const seen: ExecutionContext[] = [];
     const key = (context: ExecutionContext): string => {
       seen.push(context);
@@ -16,7 +16,7 @@ describe('a key function', () => {
     expect(seen).toEqual([CONTEXT]);
   });
 
-  it('may answer later', async () => {
+  it('may return a promise', async () => {
     await expect(read(() => Promise.resolve(7))).resolves.toBe('7');
   });
 
@@ -26,15 +26,15 @@ describe('a key function', () => {
     ['a number', 5, '5'],
     ['a bigint', 5n, '5'],
     ['true', true, 'true'],
-  ])('may answer %s', async (_, answer, text) => {
-    expect(read(() => answer)).toBe(text);
-    await expect(read(async () => answer)).resolves.toBe(text);
+  ])('may return %s', async (_, value, text) => {
+    expect(read(() => value)).toBe(text);
+    await expect(read(async () => value)).resolves.toBe(text);
   });
 
   it.each([
     ['undefined', undefined],
     ['null', null],
-    ['an empty text', ''],
+    ['an empty string', ''],
     ['an object', { id: 1 }],
     ['a symbol', Symbol('x')],
     ['a function', () => 'x'],
@@ -42,12 +42,12 @@ describe('a key function', () => {
     ['an empty list', []],
     ['a list with a gap', ['a', undefined]],
     ['a list of lists', [['a']]],
-  ])('tells nobody apart by %s', async (_, answer) => {
-    expect(read(() => answer)).toBeUndefined();
-    await expect(read(async () => answer)).resolves.toBeUndefined();
+  ])('is missing if it returns %s', async (_, value) => {
+    expect(read(() => value)).toBeUndefined();
+    await expect(read(async () => value)).resolves.toBeUndefined();
   });
 
-  it('throws what it throws', () => {
+  it('passes on its error', () => {
     expect(() =>
       read(() => {
         throw new Error('no tenant');
@@ -56,7 +56,7 @@ describe('a key function', () => {
   });
 });
 
-describe('a list of parts', () => {
+describe('a list of keys', () => {
   const tenant = (): string => 'acme';
 
   it('joins templates and functions', async () => {
@@ -64,12 +64,12 @@ describe('a list of parts', () => {
     await expect(read(['{ip}', async () => 'acme'])).resolves.toBe('203.0.113.7||acme');
   });
 
-  it('misses all when one part is missing', async () => {
+  it('is missing if one of them is missing', async () => {
     expect(read(['{ip}', '{user.id}'])).toBeUndefined();
     await expect(read(['{ip}', async () => undefined])).resolves.toBeUndefined();
   });
 
-  it('never lets its parts run into each other', () => {
+  it('keeps the values of different keys separate', () => {
     const texts = [
       read([() => 'a:b', () => 'c']),
       read([() => 'a', () => 'b:c']),
@@ -83,7 +83,7 @@ describe('a list of parts', () => {
     expect(new Set(texts).size).toBe(texts.length);
   });
 
-  it('starts every part though one throws, and fails once', async () => {
+  it('calls every function even if one throws, and fails once', async () => {
     const called: string[] = [];
     const failing = read([
       () => {
@@ -99,7 +99,7 @@ describe('a list of parts', () => {
   });
 });
 
-describe('what a key tells of itself', () => {
+describe('a compiled key', () => {
   const f = (): string => 'x';
 
   it.each<[unknown, string, readonly string[]]>([
@@ -107,12 +107,12 @@ describe('what a key tells of itself', () => {
     ['all', 'all', []],
     [f, 'ƒ', []],
     [['{ip}', f, 'u:{user.id}'], '["{ip}","ƒ","u:{user.id}"]', ['ip', 'user.id']],
-  ])('of %p is its spec and its paths', (key, spec, paths) => {
+  ])('of %p has its declaration and its paths', (key, spec, paths) => {
     expect(compileKey(key)).toMatchObject({ spec, paths });
   });
 });
 
-describe('fill', () => {
+describe('textFromValues', () => {
   const request = { user: { id: 1 }, body: { phone: 'a b' } };
 
   it.each<[unknown, readonly unknown[]]>([
@@ -129,7 +129,7 @@ describe('fill', () => {
       ['{ip}', (): readonly string[] => ['a', 'b']],
       ['203.0.113.7', ['a', 'b']],
     ],
-  ])('makes by hand the text that a visit makes: %p', (spec, values) => {
+  ])('makes the text that a request makes: %p', (spec, values) => {
     const key = compileKey(spec);
     expect(key.textFromValues(values, (address) => address)).toBe(
       key.read(visitOf(request, '203.0.113.7'), CONTEXT),
@@ -147,11 +147,11 @@ describe('fill', () => {
     [['{ip}', '{user.id}'], ['a'], 'the key "{user.id}" takes one value for each of its placeholders, got 0'],
     [['{ip}', (): string => 'x'], ['a'], 'the key takes 2 values, got 1'],
     [['{ip}', '{user.id}'], ['a', 'b', 'c'], 'the key takes 2 values, got 3'],
-  ])('refuses a wrong number of values: %p', (spec, values, message) => {
+  ])('throws for a wrong number of values: %p', (spec, values, message) => {
     expect(() => compileKey(spec).textFromValues(values, (address) => address)).toThrow(message);
   });
 
-  it.each([[''], [null], [undefined], [{}], [NaN]])('has no text for %p', (value) => {
+  it.each([[''], [null], [undefined], [{}], [NaN]])('returns undefined for %p', (value) => {
     expect(compileKey('{ip}').textFromValues([value], (address) => address)).toBeUndefined();
     expect(compileKey(() => 'x').textFromValues([value], (address) => address)).toBeUndefined();
   });

@@ -33,13 +33,13 @@ describe('a template', () => {
     expect(read(template, request, '203.0.113.7')).toBe(text);
   });
 
-  it('is one counter for all callers without a placeholder, whatever they send', () => {
+  it('is one counter for all clients without a placeholder, whatever they send', () => {
     expect(read('all', {}, undefined)).toBe(read('all', { body: { phone: 1 } }, '203.0.113.7'));
     expect(read('für alle')).toMatch(/^~/);
   });
 
   it.each([
-    ['text', 'x'],
+    ['a string', 'x'],
     ['a blank', ' '],
     ['a brace', '{ip}'],
     ['a lone surrogate', '\ud800'],
@@ -53,12 +53,12 @@ describe('a template', () => {
   it.each([
     ['undefined', undefined],
     ['null', null],
-    ['an empty text', ''],
+    ['an empty string', ''],
     ['an array', ['1', '2']],
     ['an empty array', []],
     ['an object', { $ne: 1 }],
-    ['an object that says how it is a text', { toString: () => 'x' }],
-    ['a boxed text', Object('x')],
+    ['an object with toString', { toString: () => 'x' }],
+    ['a boxed string', Object('x')],
     ['a null-prototype object', Object.create(null)],
     ['a function', () => 'x'],
     ['a symbol', Symbol('x')],
@@ -66,29 +66,29 @@ describe('a template', () => {
     ['Infinity', Infinity],
     ['a date', new Date(0)],
     ['a promise', Promise.resolve('x')],
-  ])('misses %s', (_, value) => {
+  ])('treats %s as missing', (_, value) => {
     expect(ofBody(value)).toBeUndefined();
   });
 
   it.each([
     ['no body', {}],
     ['a null body', { body: null }],
-    ['a text as body', { body: 'phone' }],
+    ['a string as body', { body: 'phone' }],
     ['an array as body', { body: ['phone'] }],
     ['a promise as body', { body: Promise.resolve({ phone: '1' }) }],
-  ])('misses its value in a request with %s', (_, request) => {
+  ])('is missing in a request with %s', (_, request) => {
     expect(read('{body.phone}', request)).toBeUndefined();
     expect(read('{body.phone.number}', request)).toBeUndefined();
   });
 
-  it('misses everything where there is no request and no address', () => {
+  it('is missing without a request and an address', () => {
     const visit = { request: undefined, address: undefined, isClientFacing: true };
     expect(compileKey('{ip}').read(visit, CONTEXT)).toBeUndefined();
     expect(compileKey('{user.id}').read(visit, CONTEXT)).toBeUndefined();
   });
 
   it.each(['{body.constructor}', '{body.toString}', '{body.constructor.prototype}', '{body.phone.length}'])(
-    'finds in %s nothing that the visitor did not send',
+    'reads with %s only what the client sent',
     (template) => {
       expect(read(template, { body: { phone: 'text' } })).toBeUndefined();
     },
@@ -99,7 +99,7 @@ describe('a template', () => {
     expect(read('{body.phone}', { body })).toBe('1');
   });
 
-  it('misses all when one of several values is missing', () => {
+  it('is missing if one of several values is missing', () => {
     expect(read('{user.id}:{body.phone}', { user: { id: 1 }, body: {} })).toBeUndefined();
     expect(read('{user.id}:{body.phone}', { body: { phone: 1 } })).toBeUndefined();
   });
@@ -113,7 +113,7 @@ describe('a template', () => {
     [-0, '0'],
     [13_800_000_000, '13800000000'],
     [12_345_678_901_234_567_890n, '12345678901234567890'],
-  ])('takes %p and its text %j as one value', (value, text) => {
+  ])('treats %p and its string %j as one value', (value, text) => {
     expect(ofBody(value)).toBe(ofBody(text));
   });
 
@@ -123,12 +123,12 @@ describe('a template', () => {
     ['x', ' x'],
     ['\ud800', '\udfff'],
     ['x'.repeat(10_000), 'x'.repeat(10_001)],
-  ])('tells values apart', (a, b) => {
+  ])('keeps %j and %j different', (a, b) => {
     expect(ofBody(a)).not.toBe(ofBody(b));
   });
 
   it.each(['{user.a}{user.b}', '{user.a}:{user.b}', '{user.a}|{user.b}', 'x{user.a}y{user.b}z'])(
-    'never lets two values of %s run into each other',
+    'keeps two values of %s separate',
     (template) => {
       const pairs = [
         ['a:b', 'c'],
@@ -147,7 +147,7 @@ describe('a template', () => {
     },
   );
 
-  it('keeps a long text bounded, and different ones different', () => {
+  it('bounds the length of its text, and keeps different ones different', () => {
     const long = (end: string): unknown =>
       read('{user.a}:{user.b}', { user: { a: 'a'.repeat(48), b: 'b'.repeat(40) + end } });
     expect(long('1')).not.toBe(long('2'));
@@ -155,18 +155,18 @@ describe('a template', () => {
   });
 });
 
-describe('a path in the clear within a constant', () => {
+describe('a path without braces in a constant', () => {
   it.each([
     ['phone:body.phone', 'body.phone'],
     ['{ip}:user.id', 'user.id'],
     ['{body.a} query.q', 'query.q'],
-  ])('is refused: %s', (template, path) => {
+  ])('is an error: %s', (template, path) => {
     expect(() => compileKey(template)).toThrow(
       `contains ${path} as a constant. For the value write {${path}}.`,
     );
   });
 
-  it.each(['phone:{body.phone}', 'antibody.x', 'a.body.x', 'phone'])('is not seen in %s', (template) => {
+  it.each(['phone:{body.phone}', 'antibody.x', 'a.body.x', 'phone'])('is not found in %s', (template) => {
     expect(() => compileKey(template)).not.toThrow();
   });
 });

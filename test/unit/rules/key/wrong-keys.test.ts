@@ -2,7 +2,7 @@ import { compileKey } from '../../../../src/rules/key/compile-key.js';
 
 describe('compileKey', () => {
   it.each(['ip', 'user', 'body', 'params', 'query', 'headers', 'body.phone', 'user.id', 'headers.x-api-key'])(
-    'refuses the bare %s, with the hint to write it in braces',
+    'rejects %s without braces, and says how to write it',
     (text) => {
       expect(() => compileKey(text)).toThrow(
         `"${text}" is a constant: all clients share one counter. For the value write "{${text}}".`,
@@ -11,15 +11,15 @@ describe('compileKey', () => {
   );
 
   it.each(['ip-addresses', 'users', 'my.ip', 'IP', 'phone:{ip}', 'user.{user.id}', 'query.{query.q}:x'])(
-    'accepts %s, which is no bare root',
+    'accepts %s, which only looks like a path',
     (text) => {
       expect(() => compileKey(text)).not.toThrow();
     },
   );
 
   it.each<[string, unknown, string]>([
-    ['an empty text', '', 'an empty string is not a key'],
-    ['a blank text', ' \t\n', 'an empty string is not a key'],
+    ['an empty string', '', 'an empty string is not a key'],
+    ['a blank string', ' \t\n', 'an empty string is not a key'],
     ['an open brace', 'a{b', 'an unmatched brace'],
     ['a closing brace', 'a}b', 'an unmatched brace'],
     ['an unclosed placeholder', '{ip', 'an unmatched brace'],
@@ -44,7 +44,7 @@ describe('compileKey', () => {
     ['__PROTO__ of the headers', '{headers.__PROTO__}', 'a path must not contain __proto__'],
     ['an empty list', [], 'is not a key'],
     ['a list of lists', [['{ip}']], 'a list must not contain another list'],
-    ['a list with an empty text', ['{ip}', ''], 'an empty string is not a key'],
+    ['a list with an empty string', ['{ip}', ''], 'an empty string is not a key'],
     ['a list with a bare root', ['{ip}', 'user.id'], 'For the value write "{user.id}"'],
     ['a list with a number', [5], '5 is not a key'],
     ['a number', 5, '5 is not a key'],
@@ -52,12 +52,12 @@ describe('compileKey', () => {
     ['undefined', undefined, 'undefined is not a key'],
     ['an object', { ip: true }, '[object] is not a key'],
     ['a symbol', Symbol('ip'), 'Symbol(ip) is not a key'],
-  ])('refuses %s', (_, spec, message) => {
+  ])('rejects %s', (_, spec, message) => {
     expect(() => compileKey(spec)).toThrow(TypeError);
     expect(() => compileKey(spec)).toThrow(message);
   });
 
-  it('says the right form', () => {
+  it('says how to write a key', () => {
     expect(() => compileKey(5)).toThrow(
       "a template such as '{ip}', '{user.id}' or 'phone:{body.phone}', a function of the context, or a list of these",
     );
