@@ -24,7 +24,7 @@ import {
   FreqLimitExceededException,
   type FreqLimitOptions,
   isFreqLimitExceeded,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { denialOf, Once } from '../support/denials.js';
 import { limitHeaders, post } from '../support/http.js';

@@ -21,7 +21,7 @@ import {
   FreqLimitService,
   isFreqLimitExceeded,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';

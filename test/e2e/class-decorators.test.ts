@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import { Query, Resolver } from '@nestjs/graphql';
 import { MessagePattern } from '@nestjs/microservices';
 import { randomUUID } from 'node:crypto';
-import { FreqLimit, FreqLimitVerdict, SkipFreqLimit, type Verdict } from '../../src/index.js';
+import { FreqLimit, FreqLimitVerdict, SkipFreqLimit, type Verdict } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { ask, fields, startGraphql } from '../support/graphql.js';
 import { callerOf, closeMicroservices, startMicroservice, transportOf } from '../support/microservices.js';

@@ -17,7 +17,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { adapterBehindProxies, trustProxies } from '../../examples/http/proxies.js';
-import { FreqLimit, FreqLimitModule, type FreqLimitOptions, type FreqLimitRule } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions, type FreqLimitRule } from 'nestjs-freq-limit';
 import { type Platform, PLATFORMS, startBehindProxy, startApp, statuses } from '../support/app.js';
 import { limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';

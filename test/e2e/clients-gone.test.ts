@@ -24,7 +24,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import { connect as connectHttp2 } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
-import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve, startApp } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { DRIVERS, startGraphql } from '../support/graphql.js';

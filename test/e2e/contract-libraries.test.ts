@@ -4,7 +4,7 @@ import { oc } from '@orpc/contract';
 import { implement, Implement, ORPCModule } from '@orpc/nest';
 import { ORPCError } from '@orpc/server';
 import { z } from 'zod';
-import { FreqLimit, FreqLimitVerdict, SkipFreqLimit, type Verdict } from '../../src/index.js';
+import { FreqLimit, FreqLimitVerdict, SkipFreqLimit, type Verdict } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';

@@ -30,7 +30,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { catchError, from, map, NEVER, type Observable, of, throwError, timeout } from 'rxjs';
-import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, type TestApp } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { limitHeaders, remaining } from '../support/http.js';

@@ -1,7 +1,7 @@
 import { Controller, Get, Logger, UnauthorizedException } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FreqLimit, type FreqLimitRule, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, type FreqLimitRule, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { startCluster, until } from '../support/cluster.js';
 import { remaining } from '../support/http.js';

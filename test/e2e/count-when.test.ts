@@ -14,7 +14,7 @@ import { jest } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LoginController } from '../../examples/http/login.controller.js';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
-import { type CountWhen, FreqLimit, type FreqLimitOptions, type Outcome } from '../../src/index.js';
+import { type CountWhen, FreqLimit, type FreqLimitOptions, type Outcome } from 'nestjs-freq-limit';
 import type { Store } from '../../src/core/store.js';
 import { startApp, statuses, type TestApp } from '../support/app.js';
 import { until } from '../support/cluster.js';

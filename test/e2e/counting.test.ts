@@ -7,7 +7,7 @@ import {
   FreqLimitService,
   FreqLimitVerdict,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders, post, remaining } from '../support/http.js';
 import { EVERYWHERE, type Kind, KINDS, limitsIn } from '../support/kinds.js';

@@ -2,7 +2,7 @@ import { Controller, Logger, UseFilters } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { Ctx, EventPattern, MessagePattern, Payload, type RmqContext } from '@nestjs/microservices';
 import { AcknowledgeDenied, DropDenied } from '../../examples/microservices/drop-denied.filter.js';
-import { FreqLimit } from '../../src/index.js';
+import { FreqLimit } from 'nestjs-freq-limit';
 import { KafkaWithoutBroker, Partition, RabbitWithoutBroker } from '../support/brokers.js';
 import { until } from '../support/cluster.js';
 import { callerOf, closeMicroservices, startMicroservice, transportOf } from '../support/microservices.js';

@@ -1,8 +1,8 @@
+import { jest } from '@jest/globals';
 import { check } from '../support/check.js';
 import { uniqueNamespace } from '../support/redis.js';
 import { type Server, startServer } from '../support/server.js';
 
-const { jest } = import.meta;
 let server: Server;
 
 beforeAll(async () => {

@@ -12,7 +12,7 @@ import {
 } from '@nestjs/common';
 import { Query, Resolver } from '@nestjs/graphql';
 import type { IncomingMessage } from 'node:http';
-import { FreqLimit, FreqLimitGuard } from '../../src/index.js';
+import { FreqLimit, FreqLimitGuard } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { ask, fields, startGraphql } from '../support/graphql.js';
 import { post } from '../support/http.js';

@@ -19,7 +19,7 @@ import {
 } from '@nestjs/graphql';
 import { graphql, GraphQLError } from 'graphql';
 import { CountDenials, formatError, slowDown } from '../../examples/graphql/denials.js';
-import { FreqLimit, FreqLimitVerdict, type Verdict } from '../../src/index.js';
+import { FreqLimit, FreqLimitVerdict, type Verdict } from 'nestjs-freq-limit';
 import { ask, DENIED, DRIVERS, fields, startGraphql } from '../support/graphql.js';
 import { limitHeaders, remaining } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';

@@ -5,7 +5,7 @@ import { GqlExecutionContext, GraphQLModule, Int, Query, Resolver, Subscription 
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { MessagesResolver } from '../../examples/graphql/messages.resolver.js';
-import { FreqLimit, FreqLimitModule } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule } from 'nestjs-freq-limit';
 import { ask, connect, DENIED, DRIVERS, fields, startGraphql, type Connection } from '../support/graphql.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, redisUrl } from '../support/redis.js';

@@ -9,7 +9,7 @@ import {
 } from '@nestjs/graphql';
 import { ResolversExplorerService } from '@nestjs/graphql/dist/services/resolvers-explorer.service.js';
 import type { GraphQLResolveInfo } from 'graphql';
-import { FreqLimit, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { ask, DENIED, DRIVERS, startGraphql } from '../support/graphql.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { countsOf, keysOf, redisUrl } from '../support/redis.js';

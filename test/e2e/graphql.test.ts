@@ -15,7 +15,7 @@ import {
 } from '@nestjs/graphql';
 import { AppModule } from '../../examples/graphql/app.module.js';
 import { MessagesResolver } from '../../examples/graphql/messages.resolver.js';
-import { FreqLimit, SkipFreqLimit } from '../../src/index.js';
+import { FreqLimit, SkipFreqLimit } from 'nestjs-freq-limit';
 import { serve } from '../support/app.js';
 import { ask, askBatch, DENIED, DRIVERS, fields, startGraphql } from '../support/graphql.js';
 import { redisSuite } from '../support/redis-suite.js';

@@ -3,7 +3,7 @@ import { Controller, Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { GrpcMethod, GrpcStreamCall, GrpcStreamMethod, RpcException } from '@nestjs/microservices';
 import { last, map, type Observable, of } from 'rxjs';
-import { FreqLimit, type FreqLimitOptions, FreqLimitVerdict, type Verdict } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions, FreqLimitVerdict, type Verdict } from 'nestjs-freq-limit';
 import { type GrpcClient, grpcClient, grpcTransport } from '../support/grpc.js';
 import { closeMicroservices, startMicroservice } from '../support/microservices.js';
 import { keysOf, redisUrl } from '../support/redis.js';

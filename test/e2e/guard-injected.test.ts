@@ -22,7 +22,7 @@ import {
   type FreqLimitOptions,
   FreqLimitService,
   isFreqLimitExceeded,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
 

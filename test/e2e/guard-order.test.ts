@@ -30,7 +30,7 @@ import {
   type FreqLimitOptions,
   type FreqLimitRule,
   SkipFreqLimit,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { type Platform, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';

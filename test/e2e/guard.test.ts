@@ -18,7 +18,7 @@ import {
   FreqLimitModule,
   type FreqLimitOptions,
   type FreqLimitRule,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import type { Store } from '../../src/core/store.js';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';

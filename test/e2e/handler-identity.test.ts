@@ -9,7 +9,7 @@ import {
   VersioningType,
 } from '@nestjs/common';
 import { RouterModule } from '@nestjs/core';
-import { FreqLimit } from '../../src/index.js';
+import { FreqLimit } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 
 afterEach(closeApps);

@@ -2,7 +2,7 @@ import { HttpException, Injectable, Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { ExternalContextCreator } from '@nestjs/core';
 import { RMQ } from '../../examples/microservices/rmq.adapter.js';
-import { FreqLimit, type FreqLimitOptions, isFreqLimitExceeded } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions, isFreqLimitExceeded } from 'nestjs-freq-limit';
 import { startApp } from '../support/app.js';
 import { limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';

@@ -1,5 +1,5 @@
 import { Body, Controller, Post, type Type } from '@nestjs/common';
-import { FreqLimit, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
 import { type Platform, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';

@@ -28,7 +28,7 @@ import {
   type FreqLimitOptions,
   isFreqLimitExceeded,
   SkipFreqLimit,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { denialOf, Once } from '../support/denials.js';
 import { limitHeaders } from '../support/http.js';

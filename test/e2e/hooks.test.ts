@@ -2,7 +2,7 @@ import { Controller, Get, Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { denials, hooks, watchDenials } from '../../examples/http/observing.js';
-import { FreqLimit, type FreqLimitEvent, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, type FreqLimitEvent, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 
 let lines: string[];

@@ -1,7 +1,7 @@
 import { Controller, Get, Logger, UseGuards } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { EventPattern, MessagePattern, Payload } from '@nestjs/microservices';
-import { FreqLimit, FreqLimitGuard, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, FreqLimitGuard, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { startApp, statuses } from '../support/app.js';
 import {
   callerOf,

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { Test } from '@nestjs/testing';
-import { FreqLimitModule, FreqLimitService } from '../../src/index.js';
+import { FreqLimitModule, FreqLimitService } from 'nestjs-freq-limit';
 import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
 
 // The bug that this library grew from. GET; absent: SET with expiry; present: INCR. When the key expires between the

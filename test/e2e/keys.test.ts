@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { request, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FreqLimit, FreqLimitModule, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { PLATFORMS, startBehindProxy, serve, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';

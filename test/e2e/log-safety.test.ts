@@ -1,6 +1,6 @@
 import { Controller, Get, Logger, Post } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import { type ContextAdapter, FreqLimit, type FreqLimitOptions } from '../../src/index.js';
+import { type ContextAdapter, FreqLimit, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';

@@ -11,7 +11,7 @@ import { ApolloDriver } from '@nestjs/apollo';
 import { jest } from '@jest/globals';
 import { Args, GraphQLModule, Mutation, Query, Resolver } from '@nestjs/graphql';
 import { ExternalContextCreator, LazyModuleLoader } from '@nestjs/core';
-import { FreqLimit, FreqLimitModule, FreqLimitService, isFreqLimitExceeded } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, FreqLimitService, isFreqLimitExceeded } from 'nestjs-freq-limit';
 import { closeApps, serve, startApp } from '../support/app.js';
 import { ask, DRIVERS, fields, startGraphql } from '../support/graphql.js';
 

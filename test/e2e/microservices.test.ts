@@ -16,7 +16,7 @@ import {
   type FreqLimitOptions,
   FreqLimitVerdict,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { until } from '../support/cluster.js';
 import {
   type Broker,

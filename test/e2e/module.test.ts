@@ -12,7 +12,7 @@ import {
   type FreqLimitOptionsFactory,
   FreqLimitService,
   isFreqLimitExceeded,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { clientOf, keysOf, plainClient, redisUrl, uniqueNamespace } from '../support/redis.js';
 

@@ -6,7 +6,7 @@ import {
   FreqLimitService,
   isFreqLimitError,
   SkipFreqLimit,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 
 afterEach(closeApps);

@@ -1,6 +1,6 @@
 import { Controller, type ExecutionContext, Logger, Post, type Type } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import { FreqLimit, type FreqLimitRule, FreqLimitService, isFreqLimitError } from '../../src/index.js';
+import { FreqLimit, type FreqLimitRule, FreqLimitService, isFreqLimitError } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp } from '../support/app.js';
 import { post } from '../support/http.js';
 

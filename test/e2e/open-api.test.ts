@@ -10,7 +10,7 @@ import {
 } from '@nestjs/swagger';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FreqLimit, type FreqLimitOptions, SkipFreqLimit } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions, SkipFreqLimit } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp } from '../support/app.js';
 
 afterEach(closeApps);

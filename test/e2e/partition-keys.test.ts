@@ -1,6 +1,6 @@
 import { Controller, Get, Post } from '@nestjs/common';
 import { parseList } from 'structured-headers';
-import { FreqLimit } from '../../src/index.js';
+import { FreqLimit } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp } from '../support/app.js';
 import { post } from '../support/http.js';
 

@@ -1,5 +1,5 @@
 import { Controller, type ExecutionContext, Get } from '@nestjs/common';
-import { FreqLimit, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';

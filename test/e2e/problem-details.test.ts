@@ -1,6 +1,6 @@
 import { Controller, Get, Header, HttpException, type MessageEvent, Post, Sse } from '@nestjs/common';
 import { Observable, of } from 'rxjs';
-import { FreqLimit } from '../../src/index.js';
+import { FreqLimit } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp } from '../support/app.js';
 import { denialOf, Once } from '../support/denials.js';
 import { limitHeaders, post } from '../support/http.js';

@@ -1,4 +1,4 @@
-import type { RedisConnectionOptions } from '../../src/store/redis/redis-options.js';
+import type { RedisConnectionOptions } from 'nestjs-freq-limit';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { check } from '../support/check.js';
 import { freePort, type Server, startServer } from '../support/server.js';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { readRedisOption } from '../../src/store/redis/check-redis-option.js';
-import type { RedisOption } from '../../src/store/redis/redis-option.js';
+import type { RedisOption } from 'nestjs-freq-limit';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { check } from '../support/check.js';
 import { until } from '../support/cluster.js';

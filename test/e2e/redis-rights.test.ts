@@ -1,6 +1,6 @@
 import { Controller, Get, Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import { FreqLimit, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';

@@ -1,7 +1,7 @@
 import { Controller, Get, Post } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post, remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';

@@ -2,7 +2,7 @@ import { type ArgumentsHost, Controller, Get } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FreqLimit, FreqLimitExceededException, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, FreqLimitExceededException, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';

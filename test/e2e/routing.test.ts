@@ -15,7 +15,7 @@ import {
 import { REQUEST, RouterModule } from '@nestjs/core';
 import { request } from 'node:http';
 import { from, type Observable } from 'rxjs';
-import { FreqLimit, type FreqLimitOptions, type FreqLimitRule, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions, type FreqLimitRule, FreqLimitService } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders, remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';

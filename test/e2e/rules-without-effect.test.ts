@@ -14,7 +14,7 @@ import { Mutation, Query, ResolveField, Resolver, Subscription } from '@nestjs/g
 import { EventPattern, MessagePattern } from '@nestjs/microservices';
 import { Cron, Interval, ScheduleModule, Timeout } from '@nestjs/schedule';
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
-import { type ContextAdapter, FreqLimit, FreqLimitGuard, SkipFreqLimit } from '../../src/index.js';
+import { type ContextAdapter, FreqLimit, FreqLimitGuard, SkipFreqLimit } from 'nestjs-freq-limit';
 import { closeApps, startApp } from '../support/app.js';
 import { startGraphql } from '../support/graphql.js';
 

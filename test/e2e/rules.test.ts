@@ -1,7 +1,7 @@
 import { applyDecorators, Controller, Get } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
-import { FreqLimit, SkipFreqLimit } from '../../src/index.js';
+import { FreqLimit, SkipFreqLimit } from 'nestjs-freq-limit';
 import type { Store } from '../../src/core/store.js';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';

@@ -8,7 +8,7 @@ import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { adapterBehindGateway, trustGateway } from '../../examples/http/proxies.js';
-import { FreqLimit, FreqLimitModule, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions } from 'nestjs-freq-limit';
 
 @Controller()
 class Limited {

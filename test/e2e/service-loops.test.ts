@@ -1,6 +1,6 @@
 import { Test } from '@nestjs/testing';
 import { Mailer, MailerModule } from '../../examples/service/mailer.js';
-import { FreqLimitModule, type FreqLimitOptions, FreqLimitService } from '../../src/index.js';
+import { FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { redisSuite } from '../support/redis-suite.js';
 import { redisUrl } from '../support/redis.js';
 import { freePort } from '../support/server.js';

@@ -7,7 +7,7 @@ import {
   FreqLimitService,
   isFreqLimitError,
   isFreqLimitExceeded,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { closeApps, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';

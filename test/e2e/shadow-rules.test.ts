@@ -7,7 +7,7 @@ import {
   type FreqLimitOptions,
   FreqLimitVerdict,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders, remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';

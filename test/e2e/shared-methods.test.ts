@@ -9,7 +9,7 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import { FreqLimit, SkipFreqLimit } from '../../src/index.js';
+import { FreqLimit, SkipFreqLimit } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';

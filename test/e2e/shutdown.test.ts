@@ -4,7 +4,7 @@ import { Test } from '@nestjs/testing';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FreqLimitModule, FreqLimitService, type RedisOption } from '../../src/index.js';
+import { FreqLimitModule, FreqLimitService, type RedisOption } from 'nestjs-freq-limit';
 import { redisSuite } from '../support/redis-suite.js';
 import { redisUrl } from '../support/redis.js';
 import { freePort } from '../support/server.js';

@@ -1,5 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
-import { FreqLimit, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startBehindProxy, startApp, statuses } from '../support/app.js';
 import { limitHeaders } from '../support/http.js';
 

@@ -18,7 +18,7 @@ import {
   FreqLimitModule,
   type FreqLimitModuleExtras,
   type FreqLimitOptions,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { closeApps, type Platform, PLATFORMS, serve, statuses } from '../support/app.js';
 
 const lines: string[] = [];

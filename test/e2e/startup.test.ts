@@ -1,6 +1,6 @@
 import { Controller, Get, Injectable, Logger, type Type } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import { FreqLimit, type FreqLimitRule, SkipFreqLimit, isFreqLimitError } from '../../src/index.js';
+import { FreqLimit, type FreqLimitRule, SkipFreqLimit, isFreqLimitError } from 'nestjs-freq-limit';
 import { closeApps, startApp } from '../support/app.js';
 
 afterEach(closeApps);

@@ -1,9 +1,13 @@
 import { Controller, Get, Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import { FreqLimitHealthIndicator, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
+import {
+  FreqLimit,
+  FreqLimitHealthIndicator,
+  type FreqLimitOptions,
+  FreqLimitService,
+} from 'nestjs-freq-limit';
 import { once } from 'node:events';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
-import { FreqLimit } from '../../src/index.js';
 import { closeApps, startApp, statuses } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { clientOf, plainClient, uniqueNamespace } from '../support/redis.js';

@@ -21,7 +21,7 @@ import {
   FreqLimitVerdict,
   SkipFreqLimit,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';

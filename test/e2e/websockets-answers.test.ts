@@ -15,7 +15,7 @@ import {
   FreqLimitVerdict,
   isFreqLimitExceeded,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { until } from '../support/cluster.js';
 import { limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { io } from 'socket.io-client';
 import { WebSocket } from 'ws';
 import { BEHIND_ONE_PROXY } from '../../examples/websockets/fastify-address.js';
-import { FreqLimit, FreqLimitGuard, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, FreqLimitGuard, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { PLATFORMS } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { limitsIn } from '../support/kinds.js';

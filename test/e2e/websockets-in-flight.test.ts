@@ -8,7 +8,7 @@ import {
   type FreqLimitOptions,
   FreqLimitVerdict,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';

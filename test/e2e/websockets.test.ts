@@ -22,7 +22,7 @@ import {
   FreqLimitVerdict,
   SkipFreqLimit,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { PLATFORMS, serve, startApp } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { limitsIn } from '../support/kinds.js';

@@ -1,7 +1,7 @@
 import { Controller, Get, type Type } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FreqLimit, type FreqLimitOptions, FreqLimitService, type Window } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions, FreqLimitService, type Window } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders } from '../support/http.js';
 import { EVERYWHERE, type Kind, KINDS, limitsIn } from '../support/kinds.js';

@@ -2,7 +2,7 @@ import { type CanActivate, Controller, Get, Injectable, Logger, Scope, UseGuards
 import { jest } from '@jest/globals';
 import { Query, Resolver } from '@nestjs/graphql';
 import { MessagePattern } from '@nestjs/microservices';
-import { FreqLimit, FreqLimitService, SkipFreqLimit } from '../../src/index.js';
+import { FreqLimit, FreqLimitService, SkipFreqLimit } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { ask as askGraphql, fields, startGraphql } from '../support/graphql.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
