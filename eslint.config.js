@@ -61,7 +61,8 @@ export default defineConfig(
           patterns: [
             {
               regex: '^(\\.\\./)+src/(\\w+/)?index\\.js$',
-              message: "Import the library as its users do: from 'nestjs-freq-limit', or its /testing or /throttler.",
+              message:
+                "Import the library as its users do: from 'nestjs-freq-limit', or its /testing or /throttler.",
             },
           ],
         },
