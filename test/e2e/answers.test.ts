@@ -6,7 +6,6 @@ import {
   type ExceptionFilter,
   Get,
   HttpException,
-  Logger,
   Post,
   UseFilters,
 } from '@nestjs/common';
@@ -28,18 +27,13 @@ import {
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { denialOf, Once } from '../support/denials.js';
 import { limitHeaders, post } from '../support/http.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { redisUrl } from '../support/redis.js';
 
 const suite = redisSuite();
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  const note = (message: unknown): void => void lines.push(String(message));
-  jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
-});
+const { lines } = captureLog();
 
 describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
   it.each([

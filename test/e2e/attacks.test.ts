@@ -6,7 +6,6 @@ import {
   type ExecutionContext,
   Get,
   HttpException,
-  Logger,
   Post,
   Req,
   UseFilters,
@@ -28,17 +27,12 @@ import { post } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { clientOf, keysOf, redisUrl } from '../support/redis.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 
 // What callers and listeners have tried to get past a limit.
 
 const suite = redisSuite();
-let lines: string[];
-
-beforeEach(() => {
-  lines = [];
-  for (const level of ['warn', 'error'] as const)
-    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
-});
+const { lines, stacks } = captureLog();
 afterEach(closeApps);
 
 @Controller()
@@ -102,11 +96,6 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   });
 
   it('a text that a function cannot take fills no log, and writes no line of its own', async () => {
-    const frames: string[] = [];
-    jest.spyOn(Logger.prototype, 'error').mockImplementation((line: unknown, more: unknown) => {
-      lines.push(String(line));
-      frames.push(String(more));
-    });
     const tenantOf = (context: ExecutionContext): never => {
       const { body } = context.switchToHttp().getRequest<{ body: { tenant: string } }>();
       const error = new Error(`no tenant ${body.tenant}`);
@@ -136,9 +125,9 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       /^@FreqLimit on Tenants\.post, rule "tenant": the key function failed: key: no tenant x\\n/,
     );
     for (const line of lines) expect(line).not.toContain('\n');
-    for (const line of frames.join('\n').split('\n')) expect(line).toMatch(/^ {4}at .*:\d+:\d+\)?$/);
-    expect(frames.join('\n')).toContain('tenantOf');
-    expect(frames.join('\n')).not.toMatch(/admin|forged|138/);
+    for (const line of stacks.join('\n').split('\n')) expect(line).toMatch(/^ {4}at .*:\d+:\d+\)?$/);
+    expect(stacks.join('\n')).toContain('tenantOf');
+    expect(stacks.join('\n')).not.toMatch(/admin|forged|138/);
   });
 
   it.each(['message', 'exceptionFactory'])(

@@ -1,23 +1,18 @@
-import { Controller, Get, Injectable, Logger, mixin, Module, type Type } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get, Injectable, mixin, Module, type Type } from '@nestjs/common';
 import { Query, Resolver } from '@nestjs/graphql';
 import { MessagePattern } from '@nestjs/microservices';
 import { randomUUID } from 'node:crypto';
 import { FreqLimit, FreqLimitVerdict, SkipFreqLimit, type Verdict } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { ask, fields, startGraphql } from '../support/graphql.js';
+import { captureLog } from '../support/log.js';
 import { callerOf, closeMicroservices, startMicroservice, transportOf } from '../support/microservices.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, redisUrl } from '../support/redis.js';
 
 const suite = redisSuite();
 
-let lines: string[];
-
-beforeEach(() => {
-  lines = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
-});
+const { lines } = captureLog();
 afterEach(closeMicroservices);
 afterEach(closeApps);
 
@@ -221,7 +216,7 @@ describe('a class whose name is made at run time counts on the same counters in 
         'them counts on which counters depends on their order, and another process may have another order. Give each a ' +
         "name, after mixin(): Object.defineProperty(classRef, 'name', { value: 'CatsController' }).",
     ]);
-    lines = [];
+    lines.length = 0;
     const named = [job(), job()];
     named.forEach((one, i) => Object.defineProperty(one, 'name', { value: `Job${i}` }));
     await startApp('express', { providers: named });

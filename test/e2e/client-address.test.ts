@@ -1,5 +1,4 @@
-import { Controller, Get, type INestApplication, Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get, type INestApplication } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
@@ -20,19 +19,14 @@ import { adapterBehindProxies, trustProxies } from '../../examples/http/proxies.
 import { FreqLimit, FreqLimitModule, type FreqLimitOptions, type FreqLimitRule } from 'nestjs-freq-limit';
 import { type Platform, PLATFORMS, startBehindProxy, startApp, statuses } from '../support/app.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 
 const suite = redisSuite();
 const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  const note = (message: unknown): void => void lines.push(String(message));
-  jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
-});
+const { lines } = captureLog();
 
 const one: FreqLimitRule = { window: '1m', limit: 1, name: 'one' };
 

@@ -1,11 +1,11 @@
-import { jest } from '@jest/globals';
-import { Controller, Get, Logger } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import { Cluster } from 'ioredis';
 import { createRequire } from 'node:module';
 import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve } from '../support/app.js';
 import { startCluster, type TestCluster, until } from '../support/cluster.js';
 import { killConnections } from '../support/kill-connections.js';
+import { captureLog } from '../support/log.js';
 import { keysOf, sweep, uniqueNamespace } from '../support/redis.js';
 
 @Controller()
@@ -24,7 +24,7 @@ class Busy {
 let cluster: TestCluster;
 let plain: Cluster;
 let namespace: string;
-let lines: string[];
+const { lines } = captureLog();
 
 beforeAll(async () => {
   cluster = await startCluster();
@@ -36,13 +36,8 @@ afterAll(async () => {
 });
 beforeEach(() => {
   namespace = uniqueNamespace();
-  lines = [];
-  for (const level of ['error', 'warn'] as const) {
-    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
-  }
 });
 afterEach(async () => {
-  jest.restoreAllMocks();
   await closeApps();
   expect(await sweep(plain, namespace)).toEqual([]);
 });

@@ -1,5 +1,4 @@
-import { type CanActivate, Controller, Injectable, Logger, UseGuards } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { type CanActivate, Controller, Injectable, UseGuards } from '@nestjs/common';
 import { oc } from '@orpc/contract';
 import { implement, Implement, ORPCModule } from '@orpc/nest';
 import { ORPCError } from '@orpc/server';
@@ -7,6 +6,7 @@ import { z } from 'zod';
 import { FreqLimit, FreqLimitVerdict, SkipFreqLimit, type Verdict } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { initContract, TsRestHandler, tsRestHandler } from '../support/ts-rest.js';
 
@@ -15,12 +15,10 @@ import { initContract, TsRestHandler, tsRestHandler } from '../support/ts-rest.j
 const suite = redisSuite();
 
 let guarded = 0;
-let lines: string[];
+const { lines } = captureLog();
 
 beforeEach(() => {
   guarded = 0;
-  lines = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
 });
 afterEach(closeApps);
 

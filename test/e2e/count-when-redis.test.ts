@@ -1,11 +1,11 @@
-import { Controller, Get, Logger, UnauthorizedException } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get, UnauthorizedException } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FreqLimit, type FreqLimitRule, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { startCluster, until } from '../support/cluster.js';
 import { remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { startProxy } from '../support/proxy.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, plainClient } from '../support/redis.js';
@@ -13,13 +13,7 @@ import { startServer } from '../support/server.js';
 
 const suite = redisSuite();
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  const note = (message: unknown): void => void lines.push(String(message));
-  jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
-});
+const { lines } = captureLog();
 
 describe.each(PLATFORMS)('countWhen in Redis on %s', (platform) => {
   const failing: FreqLimitRule = {

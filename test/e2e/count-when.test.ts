@@ -4,7 +4,6 @@ import {
   ForbiddenException,
   Get,
   HttpCode,
-  Logger,
   Scope,
   type Type,
   UnauthorizedException,
@@ -20,18 +19,13 @@ import { startApp, statuses, type TestApp } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { limitHeaders, post, remaining } from '../support/http.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 
 const suite = redisSuite();
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  const note = (message: unknown): void => void lines.push(String(message));
-  jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
-});
+const { lines } = captureLog();
 
 const THROWS: CanActivate = {
   canActivate: () => {

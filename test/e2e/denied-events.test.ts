@@ -1,26 +1,24 @@
-import { Controller, Logger, UseFilters } from '@nestjs/common';
+import { Controller, UseFilters } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { Ctx, EventPattern, MessagePattern, Payload, type RmqContext } from '@nestjs/microservices';
 import { AcknowledgeDenied, DropDenied } from '../../examples/microservices/drop-denied.filter.js';
 import { FreqLimit } from 'nestjs-freq-limit';
 import { KafkaWithoutBroker, Partition, RabbitWithoutBroker } from '../support/brokers.js';
 import { until } from '../support/cluster.js';
+import { captureLog } from '../support/log.js';
 import { callerOf, closeMicroservices, startMicroservice, transportOf } from '../support/microservices.js';
 import { uniqueNamespace } from '../support/redis.js';
 
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await closeMicroservices();
-});
+afterEach(closeMicroservices);
 
 /** Channels of the Redis that all suites share. */
 const ON = uniqueNamespace();
 
+const { errors } = captureLog();
 const seen: unknown[] = [];
 
 beforeEach(() => {
   seen.length = 0;
-  jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
 });
 
 @Controller()
@@ -136,6 +134,6 @@ describe.each(['tcp', 'redis'] as const)('the filter over %s', (broker) => {
     // events are handled in the order they come
     expect(await caller.ask(`${ON}.asked`, {})).toBe('answer');
     expect(seen).toEqual([1, 2]);
-    expect(Logger.prototype.error).not.toHaveBeenCalled();
+    expect(errors).toEqual([]);
   });
 });

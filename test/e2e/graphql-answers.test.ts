@@ -1,11 +1,4 @@
-import {
-  BadRequestException,
-  ForbiddenException,
-  type INestApplication,
-  Logger,
-  UseGuards,
-} from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { BadRequestException, ForbiddenException, type INestApplication, UseGuards } from '@nestjs/common';
 import {
   Args,
   Field,
@@ -22,10 +15,12 @@ import { CountDenials, formatError, slowDown } from '../../examples/graphql/deni
 import { FreqLimit, FreqLimitVerdict, type Verdict } from 'nestjs-freq-limit';
 import { ask, DENIED, DRIVERS, fields, startGraphql } from '../support/graphql.js';
 import { limitHeaders, remaining } from '../support/http.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { countsOf, keysOf, redisUrl } from '../support/redis.js';
 
 const suite = redisSuite();
+const { lines } = captureLog();
 
 const inRedis = () => ({ redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 });
 
@@ -275,7 +270,6 @@ describe.each(DRIVERS)('outcomes of fields of results of %s', (driver) => {
     ['are unknown without interceptors, and count, as the log says', ['guards'], 1],
     ['count as they are with them', ['guards', 'interceptors'], 0],
   ])('%s', async (_, fieldResolverEnhancers, warnings) => {
-    const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
     const { url } = await startGraphql(driver, {
       resolvers: [Rows],
       limits: inRedis(),
@@ -286,7 +280,7 @@ describe.each(DRIVERS)('outcomes of fields of results of %s', (driver) => {
     expect(errors).toEqual([DENIED]);
     const line =
       'Rules with countWhen count every call of Rows.value, because GraphQL calls no interceptors for fields';
-    const said = warn.mock.calls.filter(([text]) => String(text).startsWith(line));
+    const said = lines.filter((text) => text.startsWith(line));
     expect(said).toHaveLength(warnings);
     expect((await ask(url, '{ rows { value } }')).errors).toEqual([DENIED, DENIED, DENIED]);
     expect(await counted()).toEqual([2]);
@@ -295,9 +289,6 @@ describe.each(DRIVERS)('outcomes of fields of results of %s', (driver) => {
 
 describe.each(DRIVERS)('denials of %s', (driver) => {
   it('are known in a filter, and are no lines in the log', async () => {
-    const lines: unknown[] = [];
-    const note = (...parts: unknown[]): void => void lines.push(...parts);
-    jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
     const filter = new CountDenials();
     const { url } = await startGraphql(
       driver,
@@ -312,9 +303,6 @@ describe.each(DRIVERS)('denials of %s', (driver) => {
   });
 
   it('are no lines in the log without any filter', async () => {
-    const lines: unknown[] = [];
-    const note = (...parts: unknown[]): void => void lines.push(...parts);
-    jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
     const { url } = await startGraphql(driver, { resolvers: [Shown], limits: inRedis() });
     const { errors } = await ask(url, '{ a: two b: two c: two d: two }');
     expect(errors).toHaveLength(2);

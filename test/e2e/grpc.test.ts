@@ -1,15 +1,16 @@
 import type { sendUnaryData, ServerDuplexStream, ServerReadableStream } from '@grpc/grpc-js';
-import { Controller, Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller } from '@nestjs/common';
 import { GrpcMethod, GrpcStreamCall, GrpcStreamMethod, RpcException } from '@nestjs/microservices';
 import { last, map, type Observable, of } from 'rxjs';
 import { FreqLimit, type FreqLimitOptions, FreqLimitVerdict, type Verdict } from 'nestjs-freq-limit';
 import { type GrpcClient, grpcClient, grpcTransport } from '../support/grpc.js';
+import { captureLog } from '../support/log.js';
 import { closeMicroservices, startMicroservice } from '../support/microservices.js';
 import { keysOf, redisUrl } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
 
 const suite = redisSuite();
+captureLog();
 const inRedis = (): FreqLimitOptions => ({ redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 });
 
 interface Text {
@@ -167,7 +168,6 @@ describe('a call of gRPC that cannot be decided', () => {
   it.each(['Unary', 'Down', 'Up', 'Both', 'RawUp', 'RawBoth'])(
     'is UNAVAILABLE where the store is away and the rule denies then: %s',
     async (method) => {
-      jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
       const { call } = await start({ redis: 'redis://127.0.0.1:1', onStoreError: 'deny' });
       expect(await call(method)).toMatchObject({
         code: 14,
@@ -177,7 +177,6 @@ describe('a call of gRPC that cannot be decided', () => {
   );
 
   it('is INTERNAL without details if a function of a rule fails', async () => {
-    jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
     const { call } = await start();
     expect(await call('Fails')).toMatchObject({ code: 13, details: 'Internal Server Error' });
   });

@@ -5,12 +5,10 @@ import {
   Get,
   Inject,
   Injectable,
-  Logger,
   Module,
   type Type,
   UseGuards,
 } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { APP_GUARD, ExternalContextCreator } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { LimitsForCustomers } from '../../examples/http/own-guard.js';
@@ -25,11 +23,11 @@ import {
 } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
+import { captureLog } from '../support/log.js';
 
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await closeApps();
-});
+captureLog();
+
+afterEach(closeApps);
 
 const OURS_NOWHERE = { globalGuard: false };
 const imported = (options: FreqLimitOptions & FreqLimitModuleExtras = OURS_NOWHERE) => [
@@ -185,7 +183,6 @@ describe('a context that the application makes', () => {
   }
 
   async function guardOf(extras: FreqLimitModuleExtras = OURS_NOWHERE): Promise<FreqLimitGuard> {
-    jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
     const { app } = await serve('express', { imports: imported(extras), providers: [Worker] });
     return app.get(FreqLimitGuard);
   }

@@ -5,7 +5,6 @@ import {
   Get,
   type INestApplication,
   Injectable,
-  Logger,
   Module,
   type ModuleMetadata,
   Post,
@@ -14,7 +13,6 @@ import {
   UnauthorizedException,
   UseGuards,
 } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { APP_GUARD } from '@nestjs/core';
 import {
   AuthGuard as ExampleAuthGuard,
@@ -33,18 +31,13 @@ import {
 } from 'nestjs-freq-limit';
 import { type Platform, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 
 const suite = redisSuite();
 const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
-const lines: string[] = [];
-beforeEach(() => {
-  lines.length = 0;
-  jest
-    .spyOn(Logger.prototype, 'warn')
-    .mockImplementation((message: unknown) => void lines.push(String(message)));
-});
+const { lines } = captureLog();
 
 /** Takes the user from a header, and refuses whom it does not know. */
 @Injectable()

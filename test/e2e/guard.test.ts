@@ -5,7 +5,6 @@ import {
   Get,
   Inject,
   Injectable,
-  Logger,
   Module,
   UnauthorizedException,
   UseGuards,
@@ -23,21 +22,14 @@ import type { Store } from '../../src/core/store.js';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 
 const suite = redisSuite();
 const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
-/** What the library says to the log at these levels. */
-function linesOf(...levels: ('error' | 'warn')[]): string[] {
-  const lines: string[] = [];
-  for (const level of levels) {
-    const note = (message: unknown): void => void lines.push(String(message));
-    jest.spyOn(Logger.prototype, level).mockImplementation(note);
-  }
-  return lines;
-}
+const { lines } = captureLog();
 
 describe.each(PLATFORMS)('the guard on %s', (platform) => {
   it('counts one visit however often it is reached, with one call of the store', async () => {
@@ -120,7 +112,6 @@ describe.each(PLATFORMS)('the guard on %s', (platform) => {
     }
     // nobody listens there
     const limits = { redis: 'redis://127.0.0.1:1', rules: [{ window: '1m', limit: 1 }] } as const;
-    jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     const { url } = await startApp(platform, { controllers: [Limited], limits }, (builder) =>
       builder.overrideGuard(FreqLimitGuard).useValue({ canActivate: () => true }),
     );
@@ -212,7 +203,6 @@ describe.each(PLATFORMS)('the guard on %s', (platform) => {
         return 'ok';
       }
     }
-    const lines = linesOf('error');
     const { app, url } = await startApp(platform, { controllers: [Failing] });
     const consume = jest.spyOn(app.get<Store>(FREQ_LIMIT_STORE), 'consume');
     expect(await statuses(2, () => fetch(url))).toEqual([500, 500]);
@@ -261,7 +251,6 @@ describe.each(PLATFORMS)('the guard on %s', (platform) => {
         return 'ok';
       }
     }
-    const lines = linesOf('error');
     const { url } = await startApp(platform, { controllers: [Odd] });
     const failed = await fetch(url);
     expect([failed.status, ((await failed.json()) as { message: string }).message]).toEqual([
@@ -287,7 +276,6 @@ describe.each(PLATFORMS)('the guard on %s', (platform) => {
     expect(await statuses(3, () => fetch(url, { headers: { staff: 'yes' } }))).toEqual([200, 200, 200]);
     expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
     await closeApps();
-    const lines = linesOf('error');
     const broken = (): never => {
       throw new Error('no staff list');
     };
@@ -301,7 +289,6 @@ const one: FreqLimitRule = { window: '1m', limit: 1, name: 'one' };
 
 describe.each(PLATFORMS)('functions of rules that fail on %s', (platform) => {
   it('end in one 500 and one line, charge nothing, and leave no rejection behind', async () => {
-    const lines = linesOf('error', 'warn');
     const calls: string[] = [];
     const later = (name: string, ms: number) => () => {
       calls.push(name);

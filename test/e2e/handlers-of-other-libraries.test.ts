@@ -1,10 +1,11 @@
-import { HttpException, Injectable, Logger } from '@nestjs/common';
+import { HttpException, Injectable } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { ExternalContextCreator } from '@nestjs/core';
 import { RMQ } from '../../examples/microservices/rmq.adapter.js';
 import { FreqLimit, type FreqLimitOptions, isFreqLimitExceeded } from 'nestjs-freq-limit';
 import { startApp } from '../support/app.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 
@@ -13,13 +14,7 @@ const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
 const unreachable = jest.fn();
 
-function logged(level: 'warn' | 'error'): string[] {
-  const lines: string[] = [];
-  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-    lines.push(String(line));
-  });
-  return lines;
-}
+const { warnings, clear } = captureLog();
 
 describe('a handler that another library calls, with arguments and a kind of its own', () => {
   const seen: string[] = [];
@@ -86,7 +81,7 @@ describe('a handler that another library calls, with arguments and a kind of its
 
   it('is left alone by the module’s rules by address', async () => {
     const call = await start({ ...inRedis(), rules: [{ window: '1m', limit: 1, key: '{ip}' }] });
-    const warnings = logged('warn');
+    clear();
     for (const message of [{ ip: '10.0.0.1' }, 'text', undefined])
       expect(await call('free', message)).toBe(message);
     expect(await keysOf(suite.client, suite.namespace)).toEqual([]);

@@ -1,17 +1,12 @@
-import { Controller, Get, Logger } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { denials, hooks, watchDenials } from '../../examples/http/observing.js';
 import { FreqLimit, type FreqLimitEvent, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
+import { captureLog } from '../support/log.js';
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  const note = (message: unknown): void => void lines.push(String(message));
-  jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
-});
+const { lines } = captureLog();
 afterEach(closeApps);
 afterEach(() => jest.restoreAllMocks());
 

@@ -1,5 +1,4 @@
-import { Controller, Get, Logger, UseGuards } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get, UseGuards } from '@nestjs/common';
 import { EventPattern, MessagePattern, Payload } from '@nestjs/microservices';
 import { FreqLimit, FreqLimitGuard, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { startApp, statuses } from '../support/app.js';
@@ -12,6 +11,7 @@ import {
   denied,
 } from '../support/microservices.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 
@@ -22,13 +22,7 @@ afterEach(closeMicroservices);
 
 const events: unknown[] = [];
 
-function logged(level: 'warn' | 'error'): string[] {
-  const lines: string[] = [];
-  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-    lines.push(String(line));
-  });
-  return lines;
-}
+const { warnings } = captureLog();
 
 describe('a hybrid application', () => {
   @Controller()
@@ -68,7 +62,6 @@ describe('a hybrid application', () => {
     'write @UseGuards(FreqLimitGuard) beside the limits, which also ends this warning.';
 
   it('has no global guard before its messages, and says so when it starts', async () => {
-    const warnings = logged('warn');
     const transport = await transportOf('tcp');
     const { url } = await startHybrid(transport, { controllers: [Both, Guarded], limits: inRedis() });
     const caller = callerOf(transport);
@@ -90,7 +83,6 @@ describe('a hybrid application', () => {
   });
 
   it('is not warned where all limited messages are guarded, or have the module’s rules alone', async () => {
-    const warnings = logged('warn');
     @Controller()
     @UseGuards(class extends FreqLimitGuard {})
     class GuardedAsClass {
@@ -109,7 +101,6 @@ describe('a hybrid application', () => {
   });
 
   it('is not meant where there is no HTTP', async () => {
-    const warnings = logged('warn');
     await startMicroservice(await transportOf('tcp'), { controllers: [Both] });
     expect(warnings).toEqual([]);
   });

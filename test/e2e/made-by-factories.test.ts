@@ -1,29 +1,15 @@
-import {
-  type INestApplication,
-  Injectable,
-  Logger,
-  Module,
-  type Provider,
-  Scope,
-  SetMetadata,
-} from '@nestjs/common';
+import { type INestApplication, Injectable, Module, type Provider, Scope, SetMetadata } from '@nestjs/common';
 import { ApolloDriver } from '@nestjs/apollo';
-import { jest } from '@jest/globals';
 import { Args, GraphQLModule, Mutation, Query, Resolver } from '@nestjs/graphql';
 import { ExternalContextCreator, LazyModuleLoader } from '@nestjs/core';
 import { FreqLimit, FreqLimitModule, FreqLimitService, isFreqLimitExceeded } from 'nestjs-freq-limit';
 import { closeApps, serve, startApp } from '../support/app.js';
 import { ask, DRIVERS, fields, startGraphql } from '../support/graphql.js';
+import { captureLog } from '../support/log.js';
 
 // Of what a factory or a value provides, Nest knows no class, and finds resolvers in the instance.
 
-let lines: string[];
-
-beforeEach(() => {
-  lines = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
-});
-afterEach(() => jest.restoreAllMocks());
+const { warnings: lines } = captureLog();
 afterEach(closeApps);
 
 /** A class that no application has seen: what is prepared on its methods stays there. */

@@ -1,11 +1,4 @@
-import {
-  type CanActivate,
-  Controller,
-  type ExecutionContext,
-  Injectable,
-  Logger,
-  UseGuards,
-} from '@nestjs/common';
+import { type CanActivate, Controller, type ExecutionContext, Injectable, UseGuards } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { EventPattern, MessagePattern, Payload, RpcException, type TcpContext } from '@nestjs/microservices';
 import type { Socket } from 'node:net';
@@ -28,6 +21,7 @@ import {
   denied,
 } from '../support/microservices.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, uniqueNamespace } from '../support/redis.js';
 import { signal } from '../support/signal.js';
@@ -109,13 +103,7 @@ class Users {
   }
 }
 
-function logged(level: 'warn' | 'error'): string[] {
-  const lines: string[] = [];
-  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-    lines.push(String(line));
-  });
-  return lines;
-}
+const { warnings } = captureLog();
 
 describe.each(BROKERS)('a microservice over %s', (broker) => {
   async function start(limits: FreqLimitOptions = {}) {
@@ -165,7 +153,6 @@ describe.each(BROKERS)('a microservice over %s', (broker) => {
   });
 
   it('answers all where a rule only reports', async () => {
-    const warnings = logged('warn');
     expect(await asked(await start(), 2, 'shadow')).toEqual(['ok', 'ok']);
     expect(warnings).toEqual(['Messages.shadow, rule "1m": a shadow rule, which would have denied a visit']);
   });
@@ -229,7 +216,6 @@ describe('an address', () => {
 
   it('does not exist behind a broker: rules of the module leave messages alone, a handler’s own counts all of them', async () => {
     const transport = await transportOf('redis');
-    const warnings = logged('warn');
     await startMicroservice(transport, { limits: { ...inRedis(), rules }, controllers: [Messages] });
     const [one, two] = [callerOf(transport), callerOf(transport)];
     for (let i = 0; i < 4; i++) expect(await one.ask(`${ON}.free`, {})).toBe('free');

@@ -1,5 +1,4 @@
-import { Controller, Get, Injectable, Logger, Module } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get, Injectable, Module } from '@nestjs/common';
 import { ExternalContextCreator, LazyModuleLoader } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
@@ -14,6 +13,7 @@ import {
   isFreqLimitExceeded,
 } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
+import { captureLog } from '../support/log.js';
 import { clientOf, keysOf, plainClient, redisUrl, uniqueNamespace } from '../support/redis.js';
 
 @Controller()
@@ -35,8 +35,9 @@ class Settings implements FreqLimitOptionsFactory {
 @Module({ providers: [Settings], exports: [Settings] })
 class SettingsModule {}
 
+const { lines } = captureLog();
+
 afterEach(closeApps);
-afterEach(() => jest.restoreAllMocks());
 
 describe.each(PLATFORMS)('the module on %s', (platform) => {
   it.each([
@@ -251,10 +252,6 @@ describe('the module', () => {
     ['no retries', { maxRetriesPerRequest: 0 }, [/socketTimeout/]],
     ['all that a limiter needs', { autoResendUnfulfilledCommands: false, socketTimeout: 10_000 }, []],
   ])('tells what is wrong with a client that is handed in with %s', async (_, options, complaints) => {
-    const lines: string[] = [];
-    jest
-      .spyOn(Logger.prototype, 'warn')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
     const client = new Redis(redisUrl(), options);
     const module = await compile(FreqLimitModule.forRoot({ redis: client, namespace: uniqueNamespace() }));
     await module.init();
@@ -267,13 +264,6 @@ describe('the module', () => {
   it('starts with Redis away, tells the log once, and counts when Redis comes', async () => {
     const { startServer, freePort } = await import('../support/server.js');
     const port = await freePort();
-    const lines: string[] = [];
-    jest
-      .spyOn(Logger.prototype, 'error')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
-    jest
-      .spyOn(Logger.prototype, 'warn')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
     const { url, app } = await serve('express', {
       imports: [
         FreqLimitModule.forRoot({

@@ -1,11 +1,12 @@
-import { Controller, type ExecutionContext, Logger, Post, type Type } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, type ExecutionContext, Post, type Type } from '@nestjs/common';
 import { FreqLimit, type FreqLimitRule, FreqLimitService, isFreqLimitError } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp } from '../support/app.js';
 import { post } from '../support/http.js';
+import { captureLog } from '../support/log.js';
+
+const { errors: lines } = captureLog();
 
 afterEach(closeApps);
-afterEach(() => jest.restoreAllMocks());
 
 @Controller()
 class Accounts {
@@ -128,10 +129,6 @@ describe.each(PLATFORMS)('values that must meet on %s', (platform) => {
   });
 
   it('are a 500 where their function fails, with a line in the log', async () => {
-    const lines: string[] = [];
-    jest
-      .spyOn(Logger.prototype, 'error')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
     expect(await codes('own', [{ v: 'throw' }, { v: 'nonsense' }, { v: 'ab' }, { v: 'ac' }])).toEqual([
       500, 500, 201, 429,
     ]);

@@ -1,23 +1,15 @@
-import { Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { FreqLimitService } from 'nestjs-freq-limit';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeApps, startApp } from '../support/app.js';
+import { captureLog } from '../support/log.js';
 import { type OddServer, startOddServer } from '../support/odd-server.js';
 import { uniqueNamespace } from '../support/redis.js';
 
-let lines: string[];
+const { lines } = captureLog();
 let server: OddServer | undefined;
 
-beforeEach(() => {
-  lines = [];
-  for (const level of ['error', 'warn'] as const) {
-    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
-  }
-});
 afterEach(async () => {
-  jest.restoreAllMocks();
   await closeApps();
   await server?.stop();
 });

@@ -1,9 +1,9 @@
-import { Controller, Get, Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get } from '@nestjs/common';
 import { FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, redisUrl } from '../support/redis.js';
 
@@ -12,15 +12,10 @@ const DOCUMENTED =
   '-@all +evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpiretime +time +get +set +del +info';
 
 const suite = redisSuite();
-let lines: string[];
+const { lines } = captureLog();
 let user: string;
 
 beforeEach(() => {
-  lines = [];
-  for (const level of ['error', 'warn'] as const) {
-    const note = (...parts: unknown[]): void => void lines.push(parts.map(String).join('\n'));
-    jest.spyOn(Logger.prototype, level).mockImplementation(note);
-  }
   user = suite.namespace.replace('-', '');
 });
 afterEach(async () => {

@@ -2,13 +2,11 @@ import {
   Controller,
   Get,
   Injectable,
-  Logger,
   type Provider,
   SetMetadata,
   type Type,
   UseGuards,
 } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { Mutation, Query, ResolveField, Resolver, Subscription } from '@nestjs/graphql';
 import { EventPattern, MessagePattern } from '@nestjs/microservices';
@@ -17,14 +15,9 @@ import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import { type ContextAdapter, FreqLimit, FreqLimitGuard, SkipFreqLimit } from 'nestjs-freq-limit';
 import { closeApps, startApp } from '../support/app.js';
 import { startGraphql } from '../support/graphql.js';
+import { captureLog } from '../support/log.js';
 
-let lines: string[];
-
-beforeEach(() => {
-  lines = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
-});
-afterEach(() => jest.restoreAllMocks());
+const { lines } = captureLog();
 afterEach(closeApps);
 
 const noHandler = (name: string): unknown =>

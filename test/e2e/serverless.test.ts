@@ -1,5 +1,4 @@
-import { Controller, Get, Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
@@ -9,6 +8,7 @@ import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { adapterBehindGateway, trustGateway } from '../../examples/http/proxies.js';
 import { FreqLimit, FreqLimitModule, type FreqLimitOptions } from 'nestjs-freq-limit';
+import { captureLog } from '../support/log.js';
 
 @Controller()
 class Limited {
@@ -26,17 +26,9 @@ interface Event {
 }
 
 const closing: (() => Promise<unknown>)[] = [];
-let warnings: string[] = [];
-
-beforeEach(() => {
-  warnings = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => {
-    warnings.push(String(line));
-  });
-});
+const { warnings } = captureLog();
 
 afterEach(async () => {
-  jest.restoreAllMocks();
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 

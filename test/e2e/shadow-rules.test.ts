@@ -1,4 +1,4 @@
-import { Controller, Get, Logger } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { tried, whoWouldBeDenied, wouldDeny } from '../../examples/http/observing.js';
 import {
@@ -11,19 +11,14 @@ import {
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders, remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { freePort } from '../support/server.js';
 
 const suite = redisSuite();
 const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  const note = (message: unknown): void => void lines.push(String(message));
-  jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
-});
+const { lines } = captureLog();
 
 const minute = { window: '1m', limit: 2, name: 'minute' } as const;
 

@@ -4,26 +4,20 @@ import {
   Controller,
   Get,
   Injectable,
-  Logger,
   type Type,
   UseGuards,
 } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { FreqLimit, SkipFreqLimit } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 
 // Nest keeps routes, guards and interceptors on a handler's function, and they go wherever the function goes.
 
 const suite = redisSuite();
 
-let lines: string[];
-
-beforeEach(() => {
-  lines = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
-});
+const { lines } = captureLog();
 
 @Injectable()
 class AnyGuard implements CanActivate {

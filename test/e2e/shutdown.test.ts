@@ -1,19 +1,16 @@
-import { Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { Test } from '@nestjs/testing';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FreqLimitModule, FreqLimitService, type RedisOption } from 'nestjs-freq-limit';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { redisUrl } from '../support/redis.js';
 import { freePort } from '../support/server.js';
 
 const suite = redisSuite();
 
-beforeEach(() => {
-  for (const level of ['error', 'warn'] as const) jest.spyOn(Logger.prototype, level).mockReturnValue();
-});
+captureLog();
 
 async function startService(redis?: RedisOption) {
   const limits = redis === undefined ? {} : { redis, namespace: suite.namespace };

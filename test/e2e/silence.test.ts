@@ -1,21 +1,16 @@
-import { Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { FreqLimitService, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, startApp } from '../support/app.js';
 import { until } from '../support/cluster.js';
+import { captureLog } from '../support/log.js';
 import { startProxy, type Proxy } from '../support/proxy.js';
 import { clientOf, redisUrl, uniqueNamespace } from '../support/redis.js';
 
-beforeEach(() => {
-  for (const level of ['error', 'warn'] as const) jest.spyOn(Logger.prototype, level).mockReturnValue();
-});
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await closeApps();
-});
+captureLog();
+
+afterEach(closeApps);
 
 async function serve(redis: FreqLimitOptions['redis'], timeoutMs = 100) {
   const limits = { redis, namespace: uniqueNamespace(), timeoutMs };

@@ -1,9 +1,9 @@
-import { Controller, Get, Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get } from '@nestjs/common';
 import { FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, startApp } from '../support/app.js';
 import { killConnections } from '../support/kill-connections.js';
+import { captureLog } from '../support/log.js';
 import { clientOf, redisUrl, uniqueNamespace } from '../support/redis.js';
 import { type Server, startServer } from '../support/server.js';
 import { startSlowProxy, type SlowProxy } from '../support/slow-proxy.js';
@@ -13,18 +13,8 @@ import { startSlowProxy, type SlowProxy } from '../support/slow-proxy.js';
 const TIMEOUT_MS = 250;
 const SILENCE_MS = 500;
 const CONNECT_MS = 1_000;
-const lines: string[] = [];
-
-beforeEach(() => {
-  lines.length = 0;
-  for (const level of ['error', 'warn'] as const) {
-    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
-  }
-});
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await closeApps();
-});
+const { lines } = captureLog();
+afterEach(closeApps);
 
 function standStill(ms: number): void {
   const until = performance.now() + ms;

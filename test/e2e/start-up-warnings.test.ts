@@ -4,12 +4,10 @@ import {
   type ExecutionContext,
   Get,
   Injectable,
-  Logger,
   Post,
   type Type,
   UseGuards,
 } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { APP_GUARD } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import {
@@ -20,16 +18,10 @@ import {
   type FreqLimitOptions,
 } from 'nestjs-freq-limit';
 import { closeApps, type Platform, PLATFORMS, serve, statuses } from '../support/app.js';
+import { captureLog } from '../support/log.js';
 
-const lines: string[] = [];
-beforeEach(() => {
-  lines.length = 0;
-  jest
-    .spyOn(Logger.prototype, 'warn')
-    .mockImplementation((message: unknown) => void lines.push(String(message)));
-});
+const { lines } = captureLog();
 afterEach(closeApps);
-afterEach(() => jest.restoreAllMocks());
 
 /** A guard of the application that asks ours. */
 @Injectable()

@@ -1,10 +1,11 @@
-import { Controller, Get, Injectable, Logger, type Type } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get, Injectable, type Type } from '@nestjs/common';
 import { FreqLimit, type FreqLimitRule, SkipFreqLimit, isFreqLimitError } from 'nestjs-freq-limit';
 import { closeApps, startApp } from '../support/app.js';
+import { captureLog } from '../support/log.js';
+
+const { lines } = captureLog();
 
 afterEach(closeApps);
-afterEach(() => jest.restoreAllMocks());
 
 /** A controller with these decorators on its one handler. */
 function controllerWith(...decorators: MethodDecorator[]): Type {
@@ -145,20 +146,12 @@ describe('a wrong declaration stops the application', () => {
   });
 
   it('warns of a bare number that looks like milliseconds', async () => {
-    const lines: string[] = [];
-    jest
-      .spyOn(Logger.prototype, 'warn')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
     const { url } = await startApp('express', { controllers: [controllerWith(FreqLimit(60_000, 3))] });
     expect((await fetch(url)).headers.get('ratelimit-policy')).toBe('"1000m";q=3;w=60000');
     expect(lines).toEqual([expect.stringContaining('a bare number is seconds, so 60000 is 1000m')]);
   });
 
   it('warns of a limit on a method that no guard ever stands before', async () => {
-    const lines: string[] = [];
-    jest
-      .spyOn(Logger.prototype, 'warn')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
     @Injectable()
     class Mailer {
       @FreqLimit('1m', 1)

@@ -1,5 +1,4 @@
-import { Controller, Get, Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get } from '@nestjs/common';
 import {
   FreqLimit,
   FreqLimitHealthIndicator,
@@ -10,22 +9,18 @@ import { once } from 'node:events';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, startApp, statuses } from '../support/app.js';
 import { until } from '../support/cluster.js';
+import { captureLog } from '../support/log.js';
 import { clientOf, plainClient, uniqueNamespace } from '../support/redis.js';
 import { freePort, type Server, startServer } from '../support/server.js';
 
 const HOUR = { window: '1h', limit: 1e6 } as const;
 let server: Server;
-let lines: string[];
+const { lines } = captureLog();
 
 beforeEach(async () => {
-  lines = [];
-  for (const level of ['error', 'warn'] as const) {
-    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
-  }
   server = await startServer();
 });
 afterEach(async () => {
-  jest.restoreAllMocks();
   await closeApps();
   await server.stop();
 });

@@ -1,4 +1,4 @@
-import { Controller, Get, Logger, type ModuleMetadata } from '@nestjs/common';
+import { Controller, Get, type ModuleMetadata } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import {
   SkipThrottle,
@@ -7,10 +7,10 @@ import {
   ThrottlerModule,
   ThrottlerStorageService,
 } from '@nestjs/throttler';
-import { jest } from '@jest/globals';
 import { FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { FreqLimitThrottlerStorage } from 'nestjs-freq-limit/throttler';
 import { PLATFORMS, serve, statuses } from '../support/app.js';
+import { captureLog } from '../support/log.js';
 import { keysOf, redisUrl } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { freePort } from '../support/server.js';
@@ -95,6 +95,7 @@ async function answer(url: string): Promise<readonly [number, Record<string, str
 }
 
 const suite = redisSuite();
+captureLog();
 
 describe.each(PLATFORMS)('the throttler on %s', (platform) => {
   it.each(['memory', 'redis'])('answers as with its own storage, counting in %s', async (kind) => {
@@ -142,8 +143,6 @@ describe.each(PLATFORMS)('the throttler on %s', (platform) => {
     ['memory', [200, 200, 429]],
     ['allow', [200, 200, 200]],
   ] as const)('does what onStoreError says while Redis cannot answer: %s', async (onStoreError, expected) => {
-    for (const level of ['warn', 'error'] as const)
-      jest.spyOn(Logger.prototype, level).mockImplementation(() => undefined);
     const limits = { redis: `redis://127.0.0.1:${await freePort()}`, onStoreError };
     const { url } = await serve(platform, throttled(limits, ours));
     expect(await statuses(3, () => fetch(`${url}/two`))).toEqual(expected);

@@ -1,5 +1,4 @@
-import { type ArgumentsHost, Catch, Logger, UseFilters } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { type ArgumentsHost, Catch, UseFilters } from '@nestjs/common';
 import {
   BaseWsExceptionFilter,
   MessageBody,
@@ -18,6 +17,7 @@ import {
 } from 'nestjs-freq-limit';
 import { until } from '../support/cluster.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 import { closeClients, connect, LIBRARIES, startGateways, denied, said } from '../support/sockets.js';
@@ -27,14 +27,7 @@ const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
 afterEach(closeClients);
 
-/** What the log was told, of what kind. */
-function logged(level: 'warn' | 'error'): string[] {
-  const lines: string[] = [];
-  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-    lines.push(String(line));
-  });
-  return lines;
-}
+const { warnings, errors } = captureLog();
 
 class Brewing extends WsException {}
 
@@ -83,7 +76,6 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
 
   it('with a shadow rule answers all, and the log says what would have been denied', async () => {
     const { url } = await start();
-    const warnings = logged('warn');
     const client = await connect(library, url);
     expect(await client.askTimes(2, 'shadow')).toEqual([said([[true, true]]), said([[false, true]])]);
     expect(warnings).toEqual(['Odds.shadow, rule "trial": a shadow rule, which would have denied a visit']);
@@ -142,7 +134,6 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
 
   it('is not reached where a function of a rule fails: an error without details, and a line in the log', async () => {
     const { url } = await start();
-    const errors = logged('error');
     const client = await connect(library, url);
     expect(await client.ask('fails')).toEqual({
       event: 'exception',
@@ -154,7 +145,6 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
 
   it('has no answer to set headers on, and tries none', async () => {
     const { url } = await startGateways('express', library, [Odds], { headers: 'both' });
-    const errors = logged('error');
     const client = await connect(library, url);
     expect(await client.ask('teapot')).toEqual({ event: 'exception', data: expect.anything() });
     expect(errors).toEqual([]);

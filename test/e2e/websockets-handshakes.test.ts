@@ -1,5 +1,4 @@
-import { type CanActivate, Logger, UseGuards } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { type CanActivate, UseGuards } from '@nestjs/common';
 import { SubscribeMessage, WebSocketGateway, WebSocketServer } from '@nestjs/websockets';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,6 +12,7 @@ import { FreqLimit, FreqLimitGuard, type FreqLimitOptions } from 'nestjs-freq-li
 import { PLATFORMS } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 import { freePort } from '../support/server.js';
@@ -33,14 +33,7 @@ class Tokens {
   }
 }
 
-/** What the log was told, of what kind. */
-function logged(level: 'warn' | 'error'): string[] {
-  const lines: string[] = [];
-  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-    lines.push(String(line));
-  });
-  return lines;
-}
+const { warnings } = captureLog();
 
 @WebSocketGateway()
 class Addresses {
@@ -60,7 +53,6 @@ describe.each(LIBRARIES)('the address of a client of %s', (library) => {
     const { url } = await startGateways('express', library, [Addresses], inRedis(), {
       prepare: (app) => void app.getHttpAdapter().getInstance().set('trust proxy', 'loopback'),
     });
-    const warnings = logged('warn');
     const ask = async (address: string) => (await connect(library, url, from(address))).ask('ip', {});
     expect(await ask('6.6.6.1, 198.51.100.9')).toEqual(said('ip'));
     expect(await ask('6.6.6.2, ::ffff:198.51.100.9')).toEqual(denied());
@@ -73,7 +65,6 @@ describe.each(LIBRARIES)('the address of a client of %s', (library) => {
     'is the socket’s where nothing is trusted, with one warning, on %s',
     async (platform) => {
       const { url } = await startGateways(platform, library, [Addresses], inRedis());
-      const warnings = logged('warn');
       const ask = async (address: string) => (await connect(library, url, from(address))).ask('ip', {});
       expect(await ask('198.51.100.1')).toEqual(said('ip'));
       expect(await ask('198.51.100.2')).toEqual(denied());
@@ -193,7 +184,6 @@ describe('a gateway of ws on a port of its own', () => {
 describe.each(PLATFORMS)('a client on a unix socket, %s', (platform) => {
   it('shares a counter with all of that kind, and none with a client that has an address', async () => {
     const { app, url } = await startGateways(platform, 'ws', [Addresses], inRedis());
-    const warnings = logged('warn');
     const dir = await mkdtemp(join(tmpdir(), 'freq-limit-'));
     const path = join(dir, 'ws.sock');
     const local = createServer();

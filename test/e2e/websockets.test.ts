@@ -4,10 +4,8 @@ import {
   type ExecutionContext,
   Get,
   Injectable,
-  Logger,
   UseGuards,
 } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import { once } from 'node:events';
 import { type IncomingMessage, request, type Server } from 'node:http';
@@ -26,6 +24,7 @@ import {
 import { PLATFORMS, serve, startApp } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 import {
@@ -220,14 +219,7 @@ describe.each(LIBRARIES)('a user of %s', (library) => {
   });
 });
 
-/** What the log was told, of what kind. */
-function logged(level: 'warn' | 'error'): string[] {
-  const lines: string[] = [];
-  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-    lines.push(String(line));
-  });
-  return lines;
-}
+const { warnings } = captureLog();
 
 describe.each(PLATFORMS)('a server without gateways on %s', (platform) => {
   it('answers a request for an upgrade as it does without limits', async () => {
@@ -290,7 +282,6 @@ describe('a gateway with limits', () => {
   }
 
   it('stands behind the global guard from Nest 12 on; before, the log says that it does not', async () => {
-    const warnings = logged('warn');
     // not by `startGateways`, which puts the guard before gateways where Nest does not
     const { url } = await startApp('express', { providers: [Unguarded, Guarded] });
     const client = await connect('socket.io', url);

@@ -1,11 +1,11 @@
-import { type CanActivate, Controller, Get, Injectable, Logger, Scope, UseGuards } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { type CanActivate, Controller, Get, Injectable, Scope, UseGuards } from '@nestjs/common';
 import { Query, Resolver } from '@nestjs/graphql';
 import { MessagePattern } from '@nestjs/microservices';
 import { FreqLimit, FreqLimitService, SkipFreqLimit } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { ask as askGraphql, fields, startGraphql } from '../support/graphql.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { callerOf, closeMicroservices, startMicroservice, transportOf } from '../support/microservices.js';
 import { redisSuite } from '../support/redis-suite.js';
 
@@ -14,12 +14,10 @@ import { redisSuite } from '../support/redis-suite.js';
 const suite = redisSuite();
 
 let guarded: number;
-let lines: string[];
+const { lines } = captureLog();
 
 beforeEach(() => {
   guarded = 0;
-  lines = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
 });
 afterEach(closeMicroservices);
 afterEach(closeApps);
