@@ -14,8 +14,8 @@ import { APP_FILTER } from '@nestjs/core';
 import {
   DenialFilter,
   guessesOfAnAccount,
-  inHisLanguage,
-  inOurForm,
+  inClientLanguage,
+  inOurFormat,
   oneImport,
 } from '../../examples/http/answers.js';
 import {
@@ -83,10 +83,10 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
   });
 
   it('is in his language, by a function of the context', async () => {
-    const german = await denialOf(platform, inHisLanguage, { headers: { 'accept-language': 'de-CH' } });
-    expect(german.body['message']).toBe('Zu viele Anfragen, bitte in 10 s noch einmal');
-    const english = await denialOf(platform, inHisLanguage);
-    expect(english.body['message']).toBe('Too many requests, try again in 10 s');
+    const german = await denialOf(platform, inClientLanguage, { headers: { 'accept-language': 'de-CH' } });
+    expect(german.body['message']).toBe('Zu viele Anfragen. Bitte in 10 s noch einmal versuchen.');
+    const english = await denialOf(platform, inClientLanguage);
+    expect(english.body['message']).toBe('Too many requests. Try again in 10 s.');
   });
 
   it('is what the rule says that speaks for the verdict, and its status', async () => {
@@ -105,7 +105,7 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
     expect(body).toEqual({
       statusCode: 503,
       error: 'Service Unavailable',
-      message: 'An import runs already; the next one may begin in an hour',
+      message: 'An import is already running. You can start the next one in an hour.',
       retryAfter: 3600,
     });
     expect(response.headers.get('retry-after')).toBe('3600');
@@ -138,7 +138,7 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
     }
     const { url } = await startApp(platform, {
       controllers: [Once],
-      limits: inOurForm,
+      limits: inOurFormat,
       providers: [{ provide: APP_FILTER, useClass: Notes }],
     });
     await fetch(url);

@@ -21,6 +21,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { NEVER, type Observable, of } from 'rxjs';
 import { parseItem, parseList } from 'structured-headers';
+import { exposeLimitHeaders } from '../../examples/http/cors.js';
 import {
   FreqLimit,
   FreqLimitGuard,
@@ -260,9 +261,7 @@ describe.each(PLATFORMS)('headers of answers on %s', (platform) => {
 
   it('can be read by scripts of another origin, on denials too', async () => {
     const exposedHeaders = ['RateLimit', 'RateLimit-Policy', 'Retry-After'];
-    const { url } = await startApp(platform, { controllers: [Once] }, undefined, (app) =>
-      app.enableCors({ exposedHeaders }),
-    );
+    const { url } = await startApp(platform, { controllers: [Once] }, undefined, exposeLimitHeaders);
     const headers = { origin: 'https://example.org' };
     const preflight = { ...headers, 'access-control-request-method': 'GET' };
     const asked = await statuses(5, () => fetch(url, { method: 'OPTIONS', headers: preflight }));

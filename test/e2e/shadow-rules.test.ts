@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import { tried, whoWouldBeDenied, wouldDeny } from '../../examples/http/observing.js';
+import { tried, trial, wouldDeny } from '../../examples/http/observing.js';
 import {
   FreqLimit,
   type FreqLimitEvent,
@@ -212,7 +212,7 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
 
   it('names those of the example whom it would have denied', async () => {
     wouldDeny.length = 0;
-    const limits = { ...whoWouldBeDenied, rules: [{ ...tried, limit: 1 }] };
+    const limits = { ...trial, rules: [{ ...tried, limit: 1 }] };
     const { url } = await startApp(platform, { controllers: [Limited], limits });
     await statuses(2, () => fetch(url));
     expect(wouldDeny).toEqual([['tried', 2, Limited]]);
