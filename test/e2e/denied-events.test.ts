@@ -11,7 +11,7 @@ import { uniqueNamespace } from '../support/redis.js';
 
 afterEach(closeMicroservices);
 
-/** Channels of the Redis that all suites share. */
+/** A prefix for channels, since all suites share one Redis. */
 const ON = uniqueNamespace();
 
 const { errors } = captureLog();
@@ -54,27 +54,27 @@ describe('a denied event of Kafka', () => {
     return partition;
   }
 
-  it('is delivered again and holds its partition, as all events that fail do', async () => {
+  it('is delivered again and blocks its partition, like every event that fails', async () => {
     const partition = await startKafka();
     expect(await partition.consume(`${ON}.plain`, [1, 2, 3, 4])).toBe(2);
     expect(seen).toEqual([1, 2]);
     expect(partition.deliveries).toEqual([1, 1, 3]);
   });
 
-  it('is dropped by the filter: the next one comes', async () => {
+  it('is dropped by the filter, and the next one is handled', async () => {
     const partition = await startKafka();
     expect(await partition.consume(`${ON}.dropped`, [1, 2, 3, 4])).toBe(4);
     expect(seen).toEqual([1, 2]);
     expect(partition.deliveries).toEqual([1, 1, 1, 1]);
   });
 
-  it('is not what the filter drops where the limit cannot be decided', async () => {
+  it('is not dropped by the filter if the limit cannot be checked', async () => {
     const partition = await startKafka();
     expect(await partition.consume(`${ON}.undecided`, [1])).toBe(0);
     expect(seen).toEqual([]);
   });
 
-  it('does not change requests: they still get their answer', async () => {
+  it('leaves requests alone: they still get their answer', async () => {
     const partition = await startKafka();
     const headers = {
       kafka_correlationId: Buffer.from('1'),
@@ -109,7 +109,7 @@ describe('a denied event of RabbitMQ that must be acknowledged', () => {
   }
 
   it.each([
-    ['stays', 'plain', [1]],
+    ['stays in the queue without a filter', 'plain', [1]],
     ['is acknowledged by the filter', 'dropped', [1, 2]],
   ])('%s', async (_, pattern, acknowledged) => {
     const strategy = new RabbitWithoutBroker({ noAck: false });
@@ -126,7 +126,7 @@ describe('a denied event of RabbitMQ that must be acknowledged', () => {
 });
 
 describe.each(['tcp', 'redis'] as const)('the filter over %s', (broker) => {
-  it('drops the event without a filter and without a log line', async () => {
+  it('drops the event without a log line', async () => {
     const transport = await transportOf(broker);
     await startMicroservice(transport, { controllers: [Events] });
     const caller = callerOf(transport);

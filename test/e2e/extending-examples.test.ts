@@ -67,7 +67,7 @@ describe('the examples for extending', () => {
     ]);
   });
 
-  it('skip requests of the staff', async () => {
+  it('skip requests of staff', async () => {
     const send = await startWithUsers({ controllers: [Limited], limits: notForStaff });
     expect(await statuses(4, () => send({ isStaff: true }))).toEqual([200, 200, 200, 200]);
     expect(await statuses(3, () => send({ isStaff: false }))).toEqual([200, 200, 429]);

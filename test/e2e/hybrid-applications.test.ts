@@ -61,7 +61,7 @@ describe('a hybrid application', () => {
     'guards before them only where the microservice is connected with { inheritAppConfig: true }: connect it so, or ' +
     'write @UseGuards(FreqLimitGuard) beside the limits, which also ends this warning.';
 
-  it('has no global guard before its messages, and says so when it starts', async () => {
+  it('has no global guard on its messages, with a warning at start-up', async () => {
     const transport = await transportOf('tcp');
     const { url } = await startHybrid(transport, { controllers: [Both, Guarded], limits: inRedis() });
     const caller = callerOf(transport);
@@ -71,7 +71,7 @@ describe('a hybrid application', () => {
     expect(warnings).toEqual([warning]);
   });
 
-  it('has it with inheritAppConfig', async () => {
+  it('has the global guard on its messages with inheritAppConfig', async () => {
     const transport = await transportOf('tcp');
     const parts = { controllers: [Both, Guarded], limits: inRedis() };
     await startHybrid(transport, parts, { inheritAppConfig: true });
@@ -82,7 +82,7 @@ describe('a hybrid application', () => {
     expect(await keysOf(suite.client, suite.namespace)).toHaveLength(2);
   });
 
-  it('is not warned where all limited messages are guarded, or have the module’s rules alone', async () => {
+  it('has no warning if all limited messages are guarded, or only rules of the module apply', async () => {
     @Controller()
     @UseGuards(class extends FreqLimitGuard {})
     class GuardedAsClass {
@@ -100,7 +100,7 @@ describe('a hybrid application', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('is not meant where there is no HTTP', async () => {
+  it('has a warning that a microservice without HTTP does not have', async () => {
     await startMicroservice(await transportOf('tcp'), { controllers: [Both] });
     expect(warnings).toEqual([]);
   });

@@ -13,8 +13,8 @@ const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
 const log = captureLog();
 
-describe.each(PLATFORMS)('what an answer and a log line tell, %s', (platform) => {
-  it('is nobody’s phone number, and no line that a caller wrote', async () => {
+describe.each(PLATFORMS)('answers and log lines on %s', (platform) => {
+  it('contain no phone number and no line that a client wrote', async () => {
     const phone = '13800000000\r\nERROR forged: yes';
     @Controller()
     class Leaky {
@@ -36,10 +36,10 @@ describe.each(PLATFORMS)('what an answer and a log line tell, %s', (platform) =>
       limits: { ...inRedis(), denyCache: false, onStoreError: 'deny' },
     });
     log.clear();
-    const told: string[] = [];
+    const answers: string[] = [];
     const send = async (body: object): Promise<number> => {
       const answer = await post(url, body);
-      told.push(JSON.stringify([...answer.headers]), await answer.text());
+      answers.push(JSON.stringify([...answer.headers]), await answer.text());
       return answer.status;
     };
     expect([await send({ phone }), await send({ phone }), await send({ phone })]).toEqual([201, 201, 429]);
@@ -50,7 +50,7 @@ describe.each(PLATFORMS)('what an answer and a log line tell, %s', (platform) =>
     expect(await send({ phone })).toBe(503);
     await suite.client.del(key!);
     expect(log.lines.length).toBeGreaterThanOrEqual(2);
-    expect(told.join('\n')).not.toMatch(/13800000000|forged/);
+    expect(answers.join('\n')).not.toMatch(/13800000000|forged/);
     expect(log.text()).not.toMatch(/13800000000|^ERROR forged/m);
   });
 });

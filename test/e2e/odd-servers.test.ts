@@ -14,13 +14,13 @@ afterEach(async () => {
   await server?.stop();
 });
 
-describe('a server that connects, and answers no script', () => {
+describe('a server that accepts connections and answers no script', () => {
   it.each<[string, (socket: Socket) => void]>([
     ['closes the connection', (socket) => void socket.destroy()],
     ['resets the connection', (socket) => void socket.resetAndDestroy()],
     ['answers in another protocol', (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')],
     ['answers nonsense', (socket) => void socket.write('*0\r\n')],
-  ])('is soon asked no more, and told in one line, where it %s', async (_, onScript) => {
+  ])('is no longer called, with one log line, if it %s', async (_, onScript) => {
     server = await startOddServer(onScript);
     const limits = { namespace: uniqueNamespace(), redis: server.url, timeoutMs: 5_000 };
     const { app } = await startApp('express', { limits });
@@ -32,7 +32,7 @@ describe('a server that connects, and answers no script', () => {
       await sleep(2);
     }
     expect(service.health()).toMatchObject({ isUp: false });
-    // connections come and go meanwhile, which says nothing of scripts
+    // connections come and go in the meantime, which proves nothing about scripts
     const before = server.scripts;
     for (let i = 0; i < 200; i++) {
       expect(await charge(`b${i}`)).toBe('memory');

@@ -74,14 +74,14 @@ class Odds {
 describe.each(LIBRARIES)('a message handler of %s', (library) => {
   const start = (limits: FreqLimitOptions = {}) => startGateways('express', library, [Odds], limits);
 
-  it('with a shadow rule answers all, and the log says what would have been denied', async () => {
+  it('answers all messages of a shadow rule, and logs the denials', async () => {
     const { url } = await start();
     const client = await connect(library, url);
     expect(await client.askTimes(2, 'shadow')).toEqual([said([[true, true]]), said([[false, true]])]);
     expect(warnings).toEqual(['Odds.shadow, rule "trial": a shadow rule, which would have denied a visit']);
   });
 
-  it('counts only failures, also where it answers with a stream', async () => {
+  it('counts only failures, also if it returns a stream', async () => {
     const { url } = await start();
     const client = await connect(library, url);
     expect([await client.ask('stream', { fails: false }), await client.next()]).toEqual([said(1), said(2)]);
@@ -89,7 +89,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
     expect(await client.ask('stream', { fails: false })).toEqual(denied());
   });
 
-  it('denies with the status and the words of its rule', async () => {
+  it('denies with the status and the message of its rule', async () => {
     const { url } = await start();
     const { data } = await (await connect(library, url)).ask('teapot');
     expect(data).toEqual({
@@ -100,7 +100,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
     });
   });
 
-  it('denies with what the application makes of it', async () => {
+  it('denies with the exception of the application', async () => {
     const { url } = await start({ exceptionFactory: () => new Brewing({ mine: true }) });
     expect(await (await connect(library, url)).ask('teapot')).toEqual({
       event: 'exception',
@@ -108,7 +108,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
     });
   });
 
-  it('throws a denial that filters know, with its verdict', async () => {
+  it('throws a denial that filters recognize, with its verdict', async () => {
     const seen: unknown[] = [];
     @Catch(WsException)
     class Telling extends BaseWsExceptionFilter {
@@ -132,7 +132,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
     expect(seen).toEqual([0]);
   });
 
-  it('is not reached where a function of a rule fails: an error without details, and a line in the log', async () => {
+  it('is not called if a function of a rule fails: the client gets an error without details, and the log a line', async () => {
     const { url } = await start();
     const client = await connect(library, url);
     expect(await client.ask('fails')).toEqual({
@@ -143,7 +143,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
     expect(client.isOpen()).toBe(true);
   });
 
-  it('has no answer to set headers on, and tries none', async () => {
+  it('sets no headers', async () => {
     const { url } = await startGateways('express', library, [Odds], { headers: 'both' });
     const client = await connect(library, url);
     expect(await client.ask('teapot')).toEqual({ event: 'exception', data: expect.anything() });
@@ -152,7 +152,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
 });
 
 describe('socket.io', () => {
-  it('is acknowledged what passes, and told an exception where it is denied, with no acknowledgement', async () => {
+  it('acknowledges allowed messages, and sends an exception without an acknowledgement for denied ones', async () => {
     const { url } = await startGateways('express', 'socket.io', [Odds]);
     const socket = io(url, { transports: ['websocket'], forceNew: true });
     const exceptions: unknown[] = [];
@@ -165,7 +165,7 @@ describe('socket.io', () => {
     socket.disconnect();
   });
 
-  it('may send bytes, which hold no key', async () => {
+  it('takes bytes, which have no key', async () => {
     const { url } = await startGateways('express', 'socket.io', [Odds], inRedis());
     const client = await connect('socket.io', url);
     expect(await client.askTimes(2, 'binary', Buffer.from('room'))).toEqual([said([4, 0]), denied()]);
