@@ -1,5 +1,4 @@
-import { ForbiddenException, type HttpException, Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { ForbiddenException, type HttpException } from '@nestjs/common';
 import type { AnswerOptions } from '../../../src/answers/answer-options.js';
 import { Exceptions } from '../../../src/answers/exceptions.js';
 import {
@@ -12,6 +11,7 @@ import type { ContextAdapter } from '../../../src/contexts/context-adapter.js';
 import { FreqLimitError } from '../../../src/core/errors.js';
 import { toVerdict } from '../../../src/core/verdict.js';
 import { type MissingKey, type PlannedCheck, RuleError } from '../../../src/rules/to-checks.js';
+import { captureLog } from '../../support/log.js';
 import { CONTEXT, result } from '../fixtures.js';
 
 const OPTIONS: AnswerOptions = {
@@ -28,15 +28,10 @@ const VERDICT = toVerdict([
 ]);
 const HTTP: ContextAdapter = {};
 
-let lines: unknown[][];
+const log = captureLog();
 let headers: Header[];
 beforeEach(() => {
-  lines = [];
   headers = [];
-  jest.spyOn(Logger.prototype, 'error').mockImplementation((...line: unknown[]) => void lines.push(line));
-});
-afterEach(() => {
-  jest.restoreAllMocks();
 });
 
 function exceptions(options: Partial<AnswerOptions> = {}): Exceptions {
@@ -84,7 +79,7 @@ describe('a denied request', () => {
     ['async', async () => 'Mañana'],
   ])('gets the message of a function that is %s', async (_, message) => {
     expect(bodyOf(await denied({ message }))).toMatchObject({ message: 'Mañana', retryAfter: 8 });
-    expect(lines).toEqual([]);
+    expect(log.lines).toEqual([]);
   });
 
   it.each<[string, () => unknown, string]>([
@@ -109,7 +104,7 @@ describe('a denied request', () => {
   ])('gets the default message if the function %s', async (_, message, line) => {
     const error = await denied({ message: message as () => string });
     expect(bodyOf(error)).toMatchObject({ message: 'Too many requests. Try again in 8 s.' });
-    expect(lines).toEqual([[`FREQ_LIMIT_DENIAL_FUNCTION_FAILED: ${line}`]]);
+    expect(log.errors).toEqual([`FREQ_LIMIT_DENIAL_FUNCTION_FAILED: ${line}`]);
   });
 
   it('gets the exception of the factory, marked with the verdict', async () => {
@@ -121,10 +116,8 @@ describe('a denied request', () => {
   it('gets the default exception if the factory fails', async () => {
     const error = await denied({ exceptionFactory: () => 'text' as unknown as Error });
     expect(error).toBeInstanceOf(FreqLimitExceededException);
-    expect(lines).toEqual([
-      [
-        'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The exceptionFactory function returned "text"; the default is used instead',
-      ],
+    expect(log.errors).toEqual([
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The exceptionFactory function returned "text"; the default is used instead',
     ]);
   });
 
@@ -138,10 +131,8 @@ describe('a denied request', () => {
   it('gets the HTTP exception if the adapter fails', async () => {
     const error = await denied({}, {}, { toError: () => Promise.reject(new Error('no package')) });
     expect(error).toBeInstanceOf(FreqLimitExceededException);
-    expect(lines).toEqual([
-      [
-        'FREQ_LIMIT_ADAPTER_FAILED: contextAdapters.http.toError failed; the HTTP exception is thrown instead: no package',
-      ],
+    expect(log.errors).toEqual([
+      'FREQ_LIMIT_ADAPTER_FAILED: contextAdapters.http.toError failed; the HTTP exception is thrown instead: no package',
     ]);
   });
 });
@@ -192,7 +183,7 @@ describe('a request that cannot be decided', () => {
     });
     expect(error.cause).toBe(STORE_FAILED);
     expect(headers).toEqual([['Retry-After', '1']]);
-    expect(lines).toEqual([]);
+    expect(log.lines).toEqual([]);
   });
 
   it("gets no header with headers: 'none'", async () => {
@@ -206,19 +197,17 @@ describe('a request that cannot be decided', () => {
       new RuleError('@FreqLimit on A.b, rule "n"', 'the key function failed', cause),
     );
     expect(bodyOf(error)).toMatchObject({ statusCode: 500, message: 'Internal Server Error' });
-    expect(lines).toEqual([
-      [
-        'FREQ_LIMIT_RULE_FAILED: The request got 500: @FreqLimit on A.b, rule "n": the key function failed',
-        expect.stringMatching(/^ {4}at /),
-      ],
+    expect(log.errors).toEqual([
+      'FREQ_LIMIT_RULE_FAILED: The request got 500: @FreqLimit on A.b, rule "n": the key function failed',
     ]);
+    expect(log.stacks).toEqual([expect.stringMatching(/^ {4}at /)]);
   });
 
   it('gets 500 for any other error, at most one line a second for each class of errors', async () => {
     const all = exceptions();
     for (const error of [new TypeError('a\nb'), new TypeError('again'), new RangeError('c'), undefined])
       expect(bodyOf(await all.ofFailed(error, CONTEXT, HTTP))).toMatchObject({ statusCode: 500 });
-    expect(lines.map(([line]) => line)).toEqual([
+    expect(log.errors).toEqual([
       'FREQ_LIMIT_GUARD_FAILED: The request got 500: a\\nb',
       'FREQ_LIMIT_GUARD_FAILED: The request got 500: c',
       'FREQ_LIMIT_GUARD_FAILED: The request got 500: undefined',
@@ -228,6 +217,6 @@ describe('a request that cannot be decided', () => {
   it('gets an HTTP exception as it is', async () => {
     const own = new ForbiddenException();
     expect(await failed(own)).toBe(own);
-    expect(lines).toEqual([]);
+    expect(log.lines).toEqual([]);
   });
 });

@@ -1,10 +1,6 @@
 import { AssertionError } from 'node:assert';
-import {
-  expectLimited,
-  expectNotLimited,
-  type SendRequest,
-  type TestResponse,
-} from '../../../src/testing/index.js';
+import { expectLimited, expectNotLimited } from '../../../src/testing/expect-limited.js';
+import type { SendRequest, TestResponse } from '../../../src/testing/send-request.js';
 
 /** Requests with these responses. */
 function requests(...responses: unknown[]): SendRequest {
