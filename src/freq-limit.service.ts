@@ -20,7 +20,8 @@ import { toWindowMs } from './rules/window.js';
 import { textOfAll } from './rules/key/compile-key.js';
 import { NormalizeError } from './rules/key/normalize.js';
 import { ON_STORE_ERROR, type PlannedRule } from './rules/planned-rule.js';
-import { normalizeFailed, textByAddress } from './rules/to-checks.js';
+import { normalizeFailed } from './rules/evaluate.js';
+import { textByAddress } from './rules/to-checks.js';
 import type { KeyValue, Window } from './rules/rule.js';
 import type { Store, StoreHealth } from './core/store.js';
 

@@ -6,7 +6,7 @@ import {
   InternalServerErrorException,
   ServiceUnavailableException,
 } from '@nestjs/common';
-import type { ContextAdapter } from '../contexts/context-adapter.js';
+import type { ResolvedAdapter } from '../contexts/adapters.js';
 import { isFreqLimitError, oneLine, formatError } from '../core/errors.js';
 import { framesOf } from '../core/frames.js';
 import { attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
@@ -19,7 +19,8 @@ import type { ResolvedOptions } from '../freq-limit.options.js';
 import { isProblem, PROBLEM_CONTENT_TYPE, errorBody } from './error-body.js';
 import type { Header } from './headers.js';
 import { sendAsProblem } from './problem-response.js';
-import { type MissingKey, type PlannedCheck, RuleError } from '../rules/to-checks.js';
+import { RuleError } from '../rules/evaluate.js';
+import type { MissingKey, PlannedCheck } from '../rules/to-checks.js';
 
 const PROBLEM: readonly Header[] = [['Content-Type', PROBLEM_CONTENT_TYPE]];
 /** For messages of this library: a place, a rule, and what went wrong there. */
@@ -43,7 +44,7 @@ export class Exceptions {
     verdict: Verdict,
     checks: readonly PlannedCheck[],
     context: ExecutionContext,
-    adapter: ContextAdapter,
+    adapter: ResolvedAdapter,
   ): Promise<Error> {
     const exception = await this.denials.of(verdict, checks, context);
     const error = await this.translated(exception, context, adapter);
@@ -51,12 +52,20 @@ export class Exceptions {
   }
 
   /** For a visit that cannot be decided, by what keeps the guard from it. */
-  ofFailed(error: unknown, context: ExecutionContext, adapter: ContextAdapter): MaybePromise<Error> {
+  ofFailed(error: unknown, context: ExecutionContext, adapter: ResolvedAdapter): MaybePromise<Error> {
     return this.translated(this.toException(error, context, adapter), context, adapter);
   }
 
   /** For a request without a value that its rule needs, if the rule denies such requests, and for a value that is too long. */
-  ofMissingKey({ missingKey: rule, isTooLong }: MissingKey): HttpException {
+  ofMissingKey(
+    missing: MissingKey,
+    context: ExecutionContext,
+    adapter: ResolvedAdapter,
+  ): MaybePromise<Error> {
+    return this.translated(this.missingKeyException(missing), context, adapter);
+  }
+
+  private missingKeyException({ missingKey: rule, isTooLong }: MissingKey): HttpException {
     const wanted = rule.key.paths.map((path) => path.replace('.', ' ')).join(', ');
     const problem = isTooLong
       ? 'A value of the request is too long'
@@ -69,7 +78,7 @@ export class Exceptions {
   private translated(
     exception: Error,
     context: ExecutionContext,
-    adapter: ContextAdapter,
+    adapter: ResolvedAdapter,
   ): MaybePromise<Error> {
     if (!(exception instanceof HttpException)) return exception;
     const { toError } = adapter;
@@ -77,7 +86,7 @@ export class Exceptions {
     const made = attempt(() => toError(exception, context));
     if (!isPromise(made)) return made;
     return Promise.resolve(made).then(undefined, (error: unknown) => {
-      const place = `contextAdapters.${context.getType<string>()}.toError`;
+      const place = `contextAdapters.${adapter.type}.toError`;
       this.logger.error(place, `${place} failed, and what it was given is thrown: ${formatError(error)}`);
       return exception;
     });
@@ -90,7 +99,7 @@ export class Exceptions {
   }
 
   /** What is not a denial is one line in the log. */
-  private toException(error: unknown, context: ExecutionContext, adapter: ContextAdapter): HttpException {
+  private toException(error: unknown, context: ExecutionContext, adapter: ResolvedAdapter): HttpException {
     if (error instanceof HttpException) return error;
     if (isFreqLimitError(error) && error.code === 'FREQ_LIMIT_STORE_FAILED') {
       // the store has told the log, and is tried again every second

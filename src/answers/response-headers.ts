@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
-import type { ContextAdapter } from '../contexts/context-adapter.js';
+import type { ResolvedAdapter } from '../contexts/adapters.js';
 import { isResponse } from '../contexts/graphql-context.js';
 import type { CheckResult } from '../core/check.js';
 import { plainKey } from '../core/key-hash.js';
@@ -24,12 +24,12 @@ export class ResponseHeaders {
     verdict: Verdict,
     checks: readonly PlannedCheck[],
     context: ExecutionContext,
-    adapter: ContextAdapter,
+    adapter: ResolvedAdapter,
   ): void {
     const response = adapter.response?.(context);
     if (response === undefined || this.options.headers === 'none') return;
     const asked = { verdict, checks };
-    const shown = context.getType() === 'http' ? asked : this.tightest(asked, response);
+    const shown = adapter.sharesResponse ? this.tightest(asked, response) : asked;
     if (shown === undefined) return;
     this.set(headersFor(shown.verdict, this.options.headers, this.shownOf(shown)), response);
   }

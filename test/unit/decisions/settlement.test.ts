@@ -1,7 +1,8 @@
 import { type ExecutionContext, HttpException, Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import type { Check, CheckResult } from '../../../src/core/check.js';
-import { type StatusResponse, Settlement } from '../../../src/decisions/settlement.js';
+import type { StatusResponse } from '../../../src/decisions/outcome.js';
+import { Settlement } from '../../../src/decisions/settlement.js';
 import { planRule } from '../../../src/rules/planned-rule.js';
 import type { PlannedCheck } from '../../../src/rules/to-checks.js';
 import type { CountWhen, Outcome } from '../../../src/rules/rule.js';
@@ -38,7 +39,8 @@ async function outcomeOf(
     return true;
   });
   const settlement = new Settlement(new MemoryStore(10, quiet));
-  const charged = { checks: [sees], results: [result()], context, response };
+  const isHttp = context === CONTEXT;
+  const charged = { checks: [sees], results: [result()], context, isHttp, response };
   expect(await settlement.settle(charged, { error: undefined, ...end })).toBeUndefined();
   if (seen === undefined) return undefined;
   const { context: told, ...outcome } = seen;
@@ -105,7 +107,7 @@ describe('a settlement', () => {
     const results = charge(store, checks);
     const refund = jest.spyOn(store, 'refund');
     const after = await new Settlement(store).settle(
-      { checks, results, context: CONTEXT, response: {} },
+      { checks, results, context: CONTEXT, isHttp: true, response: {} },
       ended,
     );
     expect(after?.map(({ name, used }) => [name, used])).toEqual([
@@ -125,8 +127,8 @@ describe('a settlement', () => {
     jest.spyOn(store, 'refund').mockImplementation(() => {
       throw new Error('gone');
     });
-    const charged = { checks, results, context: CONTEXT, response: undefined };
+    const charged = { checks, results, context: CONTEXT, isHttp: true, response: undefined };
     expect(await new Settlement(store).settle(charged, ended)).toBeUndefined();
-    expect(seen).toEqual(['Refund failed; the request stays counted: gone']);
+    expect(seen).toEqual(['FREQ_LIMIT_REFUND_FAILED: Refund failed; the request stays counted: gone']);
   });
 });
