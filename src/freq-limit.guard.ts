@@ -21,6 +21,7 @@ import type { VerdictEvents } from './decisions/events.js';
 import { decideOnce } from './decisions/one-call.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './plans/plans.js';
+import { RequestDebugLog } from './rules/debug-log.js';
 import { evaluate } from './rules/evaluate.js';
 import type { Plan } from './rules/plan.js';
 import { withShadows } from './rules/shadow.js';
@@ -49,6 +50,7 @@ export class FreqLimitGuard implements CanActivate {
   private readonly headers: ResponseHeaders;
   private readonly exceptions: Exceptions;
   private readonly decisions: DecisionSaver;
+  private readonly debugLog = RequestDebugLog.ifEnabled();
 
   constructor(
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
@@ -89,6 +91,7 @@ export class FreqLimitGuard implements CanActivate {
       // 3. resolve the checks
       const resolved = resolve(plan, request, context, this.events.shadowFailed);
       const checks = isPromise(resolved) ? await resolved : resolved;
+      this.debugLog?.checks(context, checks);
 
       if (!Array.isArray(checks)) {
         denial = this.exceptions.ofMissingKey(checks, context, adapter);
@@ -125,6 +128,7 @@ export class FreqLimitGuard implements CanActivate {
   ): MaybePromise<Error> | undefined {
     const { context, adapter, plan } = call;
     const verdict = toVerdict(plan.hasShadows ? withShadows(checks, results) : results);
+    this.debugLog?.verdict(context, checks, verdict);
     this.showHeaders(verdict, checks, call);
     this.events.report(verdict, context);
     if (plan.hasShadows) this.events.reportShadows(verdict, context);
