@@ -69,13 +69,13 @@ describe('a field', () => {
   });
 });
 
-describe('a request that no platform has seen', () => {
+describe('a request that no platform has handled', () => {
   it.each([
     ['/graphql?token=a', { token: 'a' }],
     ['//', {}],
     ['http://[', {}],
     ['/?a=1&b=%zz', { a: '1', b: '%zz' }],
-  ])('%s tells its address and its query', (url, query) => {
+  ])('has an address and a query: %s', (url, query) => {
     const req = { url, headers: { a: 'b' }, socket: { remoteAddress: '192.0.2.1' } } as unknown;
     const request = adapter.request?.(contextOf(undefined, {}, { req: req as IncomingMessage }, info));
     expect([request?.ip, request?.query, request?.headers]).toEqual(['192.0.2.1', query, { a: 'b' }]);

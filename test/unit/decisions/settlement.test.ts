@@ -27,7 +27,7 @@ function planned(name: string, countWhen?: CountWhen): PlannedCheck {
   return { ...check(name, { limit: 9 }), rule, ownLimit: 9 };
 }
 
-/** What a function is told of an end. */
+/** The outcome that a `countWhen` function gets. */
 async function outcomeOf(
   end: { succeeded: boolean; error?: unknown },
   response: StatusResponse | undefined,
@@ -43,14 +43,14 @@ async function outcomeOf(
   const charged = { checks: [sees], results: [result()], context, isHttp, response };
   expect(await settlement.settle(charged, { error: undefined, ...end })).toBeUndefined();
   if (seen === undefined) return undefined;
-  const { context: told, ...outcome } = seen;
-  expect(told).toBe(context);
+  const { context: seenContext, ...outcome } = seen;
+  expect(seenContext).toBe(context);
   return outcome;
 }
 
 const RPC = { getType: () => 'rpc' } as unknown as ExecutionContext;
 
-describe('the outcome of a visit', () => {
+describe('the outcome of a request', () => {
   const unauthorized = new HttpException('no', 401);
   const own = (more: object): Error => Object.assign(new Error('own'), { statusCode: 413 }, more);
   const fastify = Object.assign(own({}), { name: 'FastifyError' });
@@ -58,21 +58,21 @@ describe('the outcome of a visit', () => {
   it.each<
     [string, { succeeded: boolean; error?: unknown }, StatusResponse | undefined, boolean, number | undefined]
   >([
-    ['an answer', { succeeded: true }, { statusCode: 201 }, true, 201],
-    ['an answer that says it failed', { succeeded: true }, { statusCode: 404 }, false, 404],
-    ['an answer without a status', { succeeded: true }, {}, true, undefined],
-    ['an answer without a response', { succeeded: true }, undefined, true, undefined],
+    ['a response', { succeeded: true }, { statusCode: 201 }, true, 201],
+    ['a response with an error status', { succeeded: true }, { statusCode: 404 }, false, 404],
+    ['a response without a status', { succeeded: true }, {}, true, undefined],
+    ['a success without a response', { succeeded: true }, undefined, true, undefined],
     ['an HTTP exception', { succeeded: false, error: unauthorized }, { statusCode: 200 }, false, 401],
     ['an error', { succeeded: false, error: new Error('x') }, { statusCode: 200 }, false, 500],
-    ['an error with a status for itself', { succeeded: false, error: own({}) }, {}, false, 500],
+    ['an error with a status of its own', { succeeded: false, error: own({}) }, {}, false, 500],
     ['an error of http-errors', { succeeded: false, error: own({ expose: false }) }, {}, false, 413],
     ['an error of Fastify', { succeeded: false, error: fastify }, {}, false, 413],
     ['a failure without an error', { succeeded: false }, { statusCode: 403 }, false, 403],
-  ])('of %s', async (_, end, response, succeeded, statusCode) => {
+  ])('for %s', async (_, end, response, succeeded, statusCode) => {
     expect(await outcomeOf(end, response)).toEqual({ succeeded, statusCode, error: end.error });
   });
 
-  it('has a status elsewhere only where what is thrown has one', async () => {
+  it('without HTTP has a status only if the error has one', async () => {
     const of = (end: { succeeded: boolean; error?: unknown }) => outcomeOf(end, { statusCode: 200 }, RPC);
     expect(await of({ succeeded: true })).toMatchObject({ succeeded: true, statusCode: undefined });
     expect(await of({ succeeded: false, error: unauthorized })).toMatchObject({
@@ -85,7 +85,7 @@ describe('the outcome of a visit', () => {
     });
   });
 
-  it('is asked by nobody where the client has gone', async () => {
+  it('is not evaluated if the client has disconnected', async () => {
     const gone = { statusCode: 200, destroyed: true, writableFinished: false };
     expect(await outcomeOf({ succeeded: true }, gone)).toBeUndefined();
   });
@@ -96,7 +96,7 @@ describe('a settlement', () => {
     store.consume(checks, true) as CheckResult[];
   const ended = { succeeded: true, error: undefined };
 
-  it('gives back what does not count, and answers in the order of the checks', async () => {
+  it('refunds the checks that do not count, and returns results in the order of the checks', async () => {
     const store = new MemoryStore(10, quiet);
     const checks = [
       planned('a', 'failure'),
@@ -119,7 +119,7 @@ describe('a settlement', () => {
     expect(refund).toHaveBeenCalledTimes(1);
   });
 
-  it('is a line in the log where the store fails', async () => {
+  it('logs one line if the store fails', async () => {
     const seen = lines();
     const store = new MemoryStore(10, quiet);
     const checks = [planned('a', 'failure')];
