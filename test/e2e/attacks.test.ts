@@ -240,7 +240,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     };
     const { url } = await startApp(platform, { controllers: [Once], limits: { onDenied } });
     expect(await statuses(3, () => fetch(url))).toEqual([200, 429, 429]);
-    expect(lines.join('\n')).toContain('A hook failed');
+    expect(lines.join('\n')).toContain('FREQ_LIMIT_HOOK_FAILED: The onDenied function failed');
   });
 
   it('an exception that all denials share tells each caller of his own', async () => {

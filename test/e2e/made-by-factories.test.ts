@@ -209,7 +209,7 @@ describe('where it cannot be known how a call ends, it counts, and the log says 
     expect(isFreqLimitExceeded(await run().catch((error: unknown) => error))).toBe(true);
     expect(lines).toEqual([
       expect.stringMatching(
-        /^Queue\.run: its rules with countWhen count every call, because the outcome of a call is not known/,
+        /^FREQ_LIMIT_OUTCOME_UNKNOWN: Queue\.run: its rules with countWhen count every request, because the outcome of a request is not known/,
       ),
     ]);
   });
