@@ -74,33 +74,30 @@ export class FreqLimitGuard implements CanActivate {
     return decideOnce(this, context, this.config, this.decide);
   }
 
+  /**
+   * Five steps: find the plan, skip, resolve the checks, consume, conclude. If one of them fails, the request is denied. The
+   * denial is the error that the transport needs.
+   */
   private readonly decide = async (context: ExecutionContext): Promise<boolean> => {
     const adapter = this.adapters.of(context);
     let denial: MaybePromise<Error> | undefined;
     try {
-      // 1. find the plan
       const plan = this.planOf(context, adapter);
       if (plan === undefined) return true;
 
-      // 2. skip
       const skipped = this.isSkipped(context);
       if ((isPromise(skipped) ? await skipped : skipped) === true) return true;
       const request = new ContextRequest(adapter, context, this.options.ipv6Subnet, this.addressWarnings);
       if (this.options.isSkipped?.(request) === true) return true;
 
-      // 3. resolve the checks
       const resolved = resolve(plan, request, context, this.events.shadowFailed);
       const checks = isPromise(resolved) ? await resolved : resolved;
       this.debugLog?.checks(context, checks);
-
       if (!Array.isArray(checks)) {
         denial = this.exceptions.ofMissingKey(checks, context, adapter);
       } else if (checks.length > 0) {
-        // 4. consume
         const consumed = this.store.consume(checks, plan.hasCountWhen);
         const results = isPromise(consumed) ? await consumed : consumed;
-
-        // 5. conclude
         denial = this.conclude(checks, results, { context, adapter, plan });
       }
     } catch (error) {

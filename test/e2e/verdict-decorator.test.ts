@@ -150,14 +150,15 @@ describe.each(PLATFORMS)('@FreqLimitVerdict() on %s', (platform) => {
   });
 });
 
-it('@FreqLimitVerdict() stands on parameters of handlers alone', () => {
+it('@FreqLimitVerdict() must be on a parameter of a handler', () => {
   const place = (): unknown => {
     class Wrong {
       constructor(@FreqLimitVerdict() readonly verdict: Verdict) {}
     }
     return Wrong;
   };
-  expect(place).toThrow(new TypeError('@FreqLimitVerdict() stands on a parameter of a handler'));
+  expect(place).toThrow('@FreqLimitVerdict() must be on a parameter of a handler');
+  expect(place).toThrow(expect.objectContaining({ code: 'FREQ_LIMIT_INVALID_RULE' }));
 });
 
 describe.each(EVERYWHERE)('on %s and %s', (platform, kind) => {

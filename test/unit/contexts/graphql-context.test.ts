@@ -30,7 +30,7 @@ describe('a handler that is called with a value', () => {
     ['a type of a value', [{ id: 1 }, { req }, info, type]],
     ['a type of a value in Nest’s own context', [{ id: 1 }, undefined, { req }, info, type]],
     ['whether a value is of a type', [{ id: 1 }, { req }, info]],
-    ['an entity behind field middleware', [{ id: 1 }, { req }, entities, undefined]],
+    ['an entity after field middleware', [{ id: 1 }, { req }, entities, undefined]],
   ])('is not a field of the operation: %s', (_, args) => {
     const context = contextOf(...args);
     expect(isFieldResolver(context)).toBe(true);
