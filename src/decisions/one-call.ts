@@ -1,7 +1,8 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { ApplicationConfig } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
-import { guardsOn, injectsOurs } from '../nest/nest-metadata.js';
+import { injectsFreqLimitGuard } from '../nest/guards.js';
+import { guardsOn } from '../nest/nest-metadata.js';
 
 /** Whether a context has the class of which Nest makes one instance for each call of a handler. */
 export function isOfNest(context: ExecutionContext): boolean {
@@ -32,5 +33,5 @@ function placesOf(guard: unknown, context: ExecutionContext, config: Application
 
 function leadsTo(place: unknown, guard: unknown): boolean {
   if (place === guard || place === (Object(guard) as object).constructor) return true;
-  return injectsOurs(place);
+  return injectsFreqLimitGuard(place);
 }

@@ -1,4 +1,4 @@
-import { markMethod } from '../rules/handler-places.js';
+import { markMethod } from '../rules/metadata.js';
 
 /** A decorator for classes and their methods, which refuses to stand anywhere else. */
 export function decorate(

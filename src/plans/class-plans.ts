@@ -1,0 +1,202 @@
+import { FreqLimitError, formatForLog } from '../core/errors.js';
+import { isRedirect } from '../nest/nest-metadata.js';
+import type { ClassRef } from '../rules/class-ref.js';
+import { type IsHandlerClass, markedNames } from '../rules/handler-places.js';
+import {
+  classLevels,
+  contradictionOf,
+  decoratedHandlers,
+  handlerLevels,
+  showsVerdict,
+} from '../rules/levels.js';
+import { hasOtherMetadata } from '../rules/metadata.js';
+import { methodNames, namesOfMethod } from '../rules/methods.js';
+import type { HandlerTraits, Level, Plan } from '../rules/plan.js';
+import { invalidRule, type Owner } from '../rules/planned-rule.js';
+import type { ClassIdentity } from './class-identity.js';
+import type { AppClass } from './discover-classes.js';
+import { PlanResult } from './plan-result.js';
+import type { Planner } from './planner.js';
+
+/** A handler's function, as Nest passes it to guards. */
+export type Handler = { readonly name: string } & object;
+
+/** A method that has a plan. */
+export interface PlannedMethod {
+  readonly name: string;
+  readonly method: Handler;
+  readonly plan: Plan;
+}
+
+const NO_PLAN = Symbol('no plan');
+
+/** The plans of one class: of the class as a whole, and of its handlers by name and by function. Each is made once. */
+export class ClassPlans {
+  private readonly byFunction = new WeakMap<Handler, Plan | typeof NO_PLAN>();
+  private readonly byName = new Map<string, PlanResult>();
+  private whole: PlanResult | undefined;
+
+  /**
+   * @param appClass `undefined` if the class was not found at start-up
+   * @param isHandlerClass knows the classes that were found, and must know all before the first plan is made
+   */
+  constructor(
+    readonly classRef: ClassRef,
+    readonly identity: ClassIdentity,
+    public appClass: AppClass | undefined,
+    private readonly planner: Planner,
+    private readonly isHandlerClass: IsHandlerClass,
+  ) {}
+
+  /**
+   * The plan of a handler's function; `undefined` if no rule applies.
+   * @throws {FreqLimitError} if its declarations are wrong, or the function is not known
+   */
+  of(handler: Handler): Plan | undefined {
+    const known = this.byFunction.get(handler) ?? this.planFunction(handler);
+    return known === NO_PLAN ? undefined : known;
+  }
+
+  /** The plan of a method, by its name. */
+  ofMethod(name: string): PlanResult {
+    return this.byName.get(name) ?? this.planMethod(name);
+  }
+
+  /** The plan of the class as a whole. */
+  ofClass(): PlanResult {
+    return (this.whole ??= PlanResult.of(() =>
+      this.planner.plan(classLevels(this.classRef), this.ownerFor(undefined)),
+    ));
+  }
+
+  /** The methods that have a plan, and metadata of a decorator other than ours. */
+  methods(): PlannedMethod[] {
+    const { prototype } = this.classRef;
+    return methodNames(prototype).flatMap((name) => {
+      const method = methodOf(prototype, name);
+      if (method === undefined || !hasOtherMetadata(method)) return [];
+      const plan = this.ofMethod(name).planIfValid;
+      return plan === undefined ? [] : [{ name, method, plan }];
+    });
+  }
+
+  /** Plans methods that the class has bound or wrapped for its instance: Nest calls those functions. */
+  planInstance(): void {
+    const instance = this.appClass?.instance();
+    if (typeof instance !== 'object' || instance === null || !this.hasRules()) return;
+    for (const name of methodNames(this.classRef.prototype)) {
+      const method = methodOf(instance, name);
+      if (method === undefined || this.byFunction.has(method)) continue;
+      this.remember(method, this.ofMethod(name));
+    }
+  }
+
+  /** The errors in all declarations of the class. */
+  errors(): string[] {
+    const whole = hasDeclarations(classLevels(this.classRef)) ? [this.ofClass()] : [];
+    const handlers = this.decoratedHandlers().map((name) => this.ofMethod(name));
+    return [...whole, ...handlers, ...this.byName.values()].flatMap(({ errors }) => errors);
+  }
+
+  /** Whether a rule is declared on the class or on one of its handlers. */
+  hasRules(): boolean {
+    return this.declaredLevels().some(({ rules }) => rules.length > 0);
+  }
+
+  /** All declarations on the class and on its handlers. */
+  declaredLevels(): Level[] {
+    const handlers = this.decoratedHandlers();
+    return [...classLevels(this.classRef), ...handlers.flatMap((name) => this.levelsOf(name))];
+  }
+
+  private decoratedHandlers(): string[] {
+    return decoratedHandlers(this.classRef, this.isHandlerClass);
+  }
+
+  private levelsOf(handler: string): Level[] {
+    return handlerLevels(this.classRef, handler, this.isHandlerClass);
+  }
+
+  /** One function under several names is one handler, because a guard cannot tell by which of them it was called. */
+  private planMethod(handler: string): PlanResult {
+    const { classRef } = this;
+    const names = namesOfMethod(classRef.prototype as object, handler);
+    const [name = handler] = names;
+    const result = PlanResult.of(() => {
+      for (const one of names) requireOneDeclaration(classRef, one);
+      const levels = [...classLevels(classRef), ...this.levelsOf(name)];
+      return this.planner.plan(levels, this.ownerFor(name), this.traitsOf(name));
+    });
+    for (const one of names) this.byName.set(one, result);
+    const method = methodOf(classRef.prototype, handler);
+    if (method !== undefined) this.remember(method, result);
+    return result;
+  }
+
+  private remember(method: Handler, result: PlanResult): void {
+    // a wrong declaration is not remembered, so that a request for it fails each time
+    if (result.errors.length === 0) this.byFunction.set(method, result.plan ?? NO_PLAN);
+  }
+
+  /** A function that is not planned yet: of a method without a decorator of ours, or of a class that came later. */
+  private planFunction(handler: Handler): Plan | typeof NO_PLAN {
+    const name = this.nameOf(handler);
+    const plan = (name === undefined ? this.planUnknown(handler) : this.ofMethod(name).plan) ?? NO_PLAN;
+    this.byFunction.set(handler, plan);
+    return plan;
+  }
+
+  /** The name of the method that a function is, was made of, or is called like. */
+  private nameOf(handler: Handler): string | undefined {
+    const { prototype } = this.classRef;
+    const names = methodNames(prototype);
+    const unbound = handler.name.replace(/^bound /, '');
+    return (
+      names.find((one) => methodOf(prototype, one) === handler) ??
+      markedNames(handler, prototype as object).find((one) => names.includes(one)) ??
+      names.find((one) => one === unbound)
+    );
+  }
+
+  /** A function that is none of the class's methods has the rules of the class, if these are all that it can have. */
+  private planUnknown(handler: Handler): Plan | undefined {
+    const { plan } = this.ofClass();
+    const hasHandlerRules = plan?.rules.some(({ scope }) => scope === 'handler') === true;
+    if (!hasHandlerRules && this.decoratedHandlers().length === 0) return plan;
+    throw new FreqLimitError(
+      'FREQ_LIMIT_RULE_FAILED',
+      `${this.classRef.name}: the function ${formatForLog(handler)} is not one of its methods, so its limits are not known. ` +
+        'Wrap methods with a decorator, or give the function the name of its method.',
+    );
+  }
+
+  private ownerFor(handler: string | undefined): Owner {
+    return { className: this.identity.label, classIdentity: this.identity.text, handler };
+  }
+
+  private traitsOf(name: string): HandlerTraits {
+    const method = methodOf(this.classRef.prototype, name);
+    return {
+      showsVerdict: showsVerdict(this.classRef, name, this.isHandlerClass),
+      redirects: method !== undefined && isRedirect(method),
+    };
+  }
+}
+
+function requireOneDeclaration(classRef: ClassRef, handler: string): void {
+  const other = contradictionOf(classRef, handler);
+  if (other === undefined) return;
+  throw invalidRule(
+    `@FreqLimit on ${classRef.name}.${handler}: ${other} is the same function but has other limits, and a guard cannot ` +
+      'tell which of the two is called. Make one of them a function of its own.',
+  );
+}
+
+function hasDeclarations(levels: readonly Level[]): boolean {
+  return levels.some(({ rules, skip }) => rules.length > 0 || skip !== undefined);
+}
+
+function methodOf(owner: unknown, name: string): Handler | undefined {
+  const method = (owner as Readonly<Record<string, unknown>>)[name];
+  return typeof method === 'function' ? method : undefined;
+}

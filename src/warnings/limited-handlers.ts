@@ -1,0 +1,41 @@
+import type { ApplicationConfig } from '@nestjs/core';
+import { guardsOn } from '../nest/nest-metadata.js';
+import type { HandlerKind } from '../plans/handler-kinds.js';
+import type { FreqLimitPlans } from '../plans/plans.js';
+import type { ClassRef } from '../rules/class-ref.js';
+import { classLevels, decoratedHandlers } from '../rules/levels.js';
+import type { PlannedRule } from '../rules/planned-rule.js';
+
+/** A handler with limits, and the guards that Nest runs for it. */
+export interface LimitedHandler {
+  /** `SmsController.send`. */
+  readonly name: string;
+  readonly rules: readonly PlannedRule[];
+  /** Classes or instances, in the order in which Nest runs them; global request-scoped ones after other global ones. */
+  readonly guards: readonly unknown[];
+  readonly kind: HandlerKind | undefined;
+}
+
+/**
+ * The handlers that have limits and that guards are called for. Of handlers other than routes only those of classes with a
+ * decorator of ours: if only the module's rules apply to them, they may have no guard on purpose.
+ */
+export function limitedHandlers(plans: FreqLimitPlans, config: ApplicationConfig): LimitedHandler[] {
+  const handlers = plans.guardedHandlers();
+  const decorated = new Set([...new Set(handlers.map(({ classRef }) => classRef))].filter(isDecorated));
+  const globalGuards = [...config.getGlobalGuards(), ...config.getGlobalRequestGuards()];
+  return handlers.flatMap(({ classRef, name, method, kind }) => {
+    if (kind !== 'route' && !decorated.has(classRef)) return [];
+    // `disableLimits` of tests takes the plans away here
+    const rules = plans.of(classRef, method)?.rules;
+    if (rules === undefined) return [];
+    const guards = [...globalGuards, ...guardsOn(classRef, method)];
+    return [{ name: `${classRef.name}.${name}`, rules, guards, kind }];
+  });
+}
+
+function isDecorated(classRef: ClassRef): boolean {
+  return (
+    decoratedHandlers(classRef).length > 0 || classLevels(classRef).some(({ rules }) => rules.length > 0)
+  );
+}
