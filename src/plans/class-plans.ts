@@ -1,7 +1,7 @@
 import { FreqLimitError, formatForLog } from '../core/errors.js';
 import { isRedirect } from '../nest/nest-metadata.js';
 import type { ClassRef } from '../rules/class-ref.js';
-import { type IsHandlerClass, markedNames } from '../rules/handler-places.js';
+import type { IsHandlerClass } from '../rules/handler-places.js';
 import {
   classLevels,
   contradictionOf,
@@ -15,11 +15,9 @@ import type { HandlerTraits, Level, Plan } from '../rules/plan.js';
 import { invalidRule, type Owner } from '../rules/planned-rule.js';
 import type { ClassIdentity } from './class-identity.js';
 import type { AppClass } from './discover-classes.js';
+import { functionOf, type Handler, methodNameOf } from './functions.js';
 import { PlanResult } from './plan-result.js';
 import type { Planner } from './planner.js';
-
-/** A handler's function, as Nest passes it to guards. */
-export type Handler = { readonly name: string } & object;
 
 /** A method that has a plan. */
 export interface PlannedMethod {
@@ -35,6 +33,7 @@ export class ClassPlans {
   private readonly byFunction = new WeakMap<Handler, Plan | typeof NO_PLAN>();
   private readonly byName = new Map<string, PlanResult>();
   private whole: PlanResult | undefined;
+  private declared: ReadonlyMap<string, readonly Level[]> | undefined;
 
   /**
    * @param appClass `undefined` if the class was not found at start-up
@@ -73,7 +72,7 @@ export class ClassPlans {
   methods(): PlannedMethod[] {
     const { prototype } = this.classRef;
     return methodNames(prototype).flatMap((name) => {
-      const method = methodOf(prototype, name);
+      const method = functionOf(prototype, name);
       if (method === undefined || !hasOtherMetadata(method)) return [];
       const plan = this.ofMethod(name).planIfValid;
       return plan === undefined ? [] : [{ name, method, plan }];
@@ -85,7 +84,7 @@ export class ClassPlans {
     const instance = this.appClass?.instance();
     if (typeof instance !== 'object' || instance === null || !this.hasRules()) return;
     for (const name of methodNames(this.classRef.prototype)) {
-      const method = methodOf(instance, name);
+      const method = functionOf(instance, name);
       if (method === undefined || this.byFunction.has(method)) continue;
       this.remember(method, this.ofMethod(name));
     }
@@ -94,7 +93,7 @@ export class ClassPlans {
   /** The errors in all declarations of the class. */
   errors(): string[] {
     const whole = hasDeclarations(classLevels(this.classRef)) ? [this.ofClass()] : [];
-    const handlers = this.decoratedHandlers().map((name) => this.ofMethod(name));
+    const handlers = [...this.declaredOnHandlers.keys()].map((name) => this.ofMethod(name));
     return [...whole, ...handlers, ...this.byName.values()].flatMap(({ errors }) => errors);
   }
 
@@ -103,14 +102,23 @@ export class ClassPlans {
     return this.declaredLevels().some(({ rules }) => rules.length > 0);
   }
 
-  /** All declarations on the class and on its handlers. */
-  declaredLevels(): Level[] {
-    const handlers = this.decoratedHandlers();
-    return [...classLevels(this.classRef), ...handlers.flatMap((name) => this.levelsOf(name))];
+  /** Whether a rule is declared on the class, or a rule or a skip on one of its handlers. */
+  isDecorated(): boolean {
+    return this.declaredOnHandlers.size > 0 || this.hasRules();
   }
 
-  private decoratedHandlers(): string[] {
-    return decoratedHandlers(this.classRef, this.isHandlerClass);
+  /** All declarations on the class and on its handlers. */
+  declaredLevels(): Level[] {
+    return [...classLevels(this.classRef), ...[...this.declaredOnHandlers.values()].flat()];
+  }
+
+  /** The declarations on handlers by name. Read once, and only when all classes are known. */
+  private get declaredOnHandlers(): ReadonlyMap<string, readonly Level[]> {
+    return (this.declared ??= new Map(
+      methodNames(this.classRef.prototype)
+        .map((name) => [name, this.levelsOf(name)] as const)
+        .filter(([, levels]) => levels.length > 0),
+    ));
   }
 
   private levelsOf(handler: string): Level[] {
@@ -128,7 +136,7 @@ export class ClassPlans {
       return this.planner.plan(levels, this.ownerFor(name), this.traitsOf(name));
     });
     for (const one of names) this.byName.set(one, result);
-    const method = methodOf(classRef.prototype, handler);
+    const method = functionOf(classRef.prototype, handler);
     if (method !== undefined) this.remember(method, result);
     return result;
   }
@@ -140,29 +148,18 @@ export class ClassPlans {
 
   /** A function that is not planned yet: of a method without a decorator of ours, or of a class that came later. */
   private planFunction(handler: Handler): Plan | typeof NO_PLAN {
-    const name = this.nameOf(handler);
+    const name = methodNameOf(handler, this.classRef.prototype);
     const plan = (name === undefined ? this.planUnknown(handler) : this.ofMethod(name).plan) ?? NO_PLAN;
     this.byFunction.set(handler, plan);
     return plan;
-  }
-
-  /** The name of the method that a function is, was made of, or is called like. */
-  private nameOf(handler: Handler): string | undefined {
-    const { prototype } = this.classRef;
-    const names = methodNames(prototype);
-    const unbound = handler.name.replace(/^bound /, '');
-    return (
-      names.find((one) => methodOf(prototype, one) === handler) ??
-      markedNames(handler, prototype as object).find((one) => names.includes(one)) ??
-      names.find((one) => one === unbound)
-    );
   }
 
   /** A function that is none of the class's methods has the rules of the class, if these are all that it can have. */
   private planUnknown(handler: Handler): Plan | undefined {
     const { plan } = this.ofClass();
     const hasHandlerRules = plan?.rules.some(({ scope }) => scope === 'handler') === true;
-    if (!hasHandlerRules && this.decoratedHandlers().length === 0) return plan;
+    const areAllEqual = decoratedHandlers(this.classRef, this.isHandlerClass).length === 0;
+    if (areAllEqual && !hasHandlerRules) return plan;
     throw new FreqLimitError(
       'FREQ_LIMIT_RULE_FAILED',
       `${this.classRef.name}: the function ${formatForLog(handler)} is not one of its methods, so its limits are not known. ` +
@@ -175,7 +172,7 @@ export class ClassPlans {
   }
 
   private traitsOf(name: string): HandlerTraits {
-    const method = methodOf(this.classRef.prototype, name);
+    const method = functionOf(this.classRef.prototype, name);
     return {
       showsVerdict: showsVerdict(this.classRef, name, this.isHandlerClass),
       redirects: method !== undefined && isRedirect(method),
@@ -194,9 +191,4 @@ function requireOneDeclaration(classRef: ClassRef, handler: string): void {
 
 function hasDeclarations(levels: readonly Level[]): boolean {
   return levels.some(({ rules, skip }) => rules.length > 0 || skip !== undefined);
-}
-
-function methodOf(owner: unknown, name: string): Handler | undefined {
-  const method = (owner as Readonly<Record<string, unknown>>)[name];
-  return typeof method === 'function' ? method : undefined;
 }

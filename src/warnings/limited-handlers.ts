@@ -1,9 +1,7 @@
 import type { ApplicationConfig } from '@nestjs/core';
 import { guardsOn } from '../nest/nest-metadata.js';
 import type { HandlerKind } from '../plans/handler-kinds.js';
-import type { FreqLimitPlans } from '../plans/plans.js';
-import type { ClassRef } from '../rules/class-ref.js';
-import { classLevels, decoratedHandlers } from '../rules/levels.js';
+import type { FreqLimitPlans, HandlerPlan } from '../plans/plans.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
 
 /** A handler with limits, and the guards that Nest runs for it. */
@@ -17,12 +15,15 @@ export interface LimitedHandler {
 }
 
 /**
- * The handlers that have limits and that guards are called for. Of handlers other than routes only those of classes with a
- * decorator of ours: if only the module's rules apply to them, they may have no guard on purpose.
+ * The handlers that have limits, with the guards that Nest runs for them. Of handlers other than routes only those of classes
+ * with a decorator of ours: if only the module's rules apply to them, they may have no guard on purpose.
  */
-export function limitedHandlers(plans: FreqLimitPlans, config: ApplicationConfig): LimitedHandler[] {
-  const handlers = plans.guardedHandlers();
-  const decorated = new Set([...new Set(handlers.map(({ classRef }) => classRef))].filter(isDecorated));
+export function limitedHandlers(
+  handlers: readonly HandlerPlan[],
+  plans: FreqLimitPlans,
+  config: ApplicationConfig,
+): LimitedHandler[] {
+  const decorated = new Set(plans.classes.filter((one) => one.isDecorated()).map(({ classRef }) => classRef));
   const globalGuards = [...config.getGlobalGuards(), ...config.getGlobalRequestGuards()];
   return handlers.flatMap(({ classRef, name, method, kind }) => {
     if (kind !== 'route' && !decorated.has(classRef)) return [];
@@ -32,10 +33,4 @@ export function limitedHandlers(plans: FreqLimitPlans, config: ApplicationConfig
     const guards = [...globalGuards, ...guardsOn(classRef, method)];
     return [{ name: `${classRef.name}.${name}`, rules, guards, kind }];
   });
-}
-
-function isDecorated(classRef: ClassRef): boolean {
-  return (
-    decoratedHandlers(classRef).length > 0 || classLevels(classRef).some(({ rules }) => rules.length > 0)
-  );
 }

@@ -23,10 +23,11 @@ export class StartUpWarnings {
 
   /** Call it when the application is initialized: then its guards and its proxy setting are known. */
   async log(): Promise<void> {
+    const handlers = this.plans.guardedHandlers();
     const warnings = [
       ...this.ofDeclarations(),
-      ...(await unprotectedMessageHandlers(this.plans.guardedHandlers(), Boolean(this.httpAdapter))),
-      ...this.ofLimitedHandlers(),
+      ...(await unprotectedMessageHandlers(handlers, Boolean(this.httpAdapter))),
+      ...this.ofLimited(limitedHandlers(handlers, this.plans, this.config)),
     ];
     for (const { code, message } of warnings) nestLog.warn(code, message);
   }
@@ -40,8 +41,7 @@ export class StartUpWarnings {
     ];
   }
 
-  private ofLimitedHandlers(): Warning[] {
-    const limited = limitedHandlers(this.plans, this.config);
+  private ofLimited(limited: readonly LimitedHandler[]): Warning[] {
     if (limited.length === 0) return [];
     return [
       ...unprotectedHandlers(limited),
