@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 
-// The metadata keys of Nest's decorators, and readers for what is stored under them. The keys are private to Nest:
+// The metadata keys of Nest's decorators, and readers for their values. The keys are private to Nest:
 // test/unit/nest/nest-metadata.test.ts applies each decorator and reads it here, so a version that renames one fails there.
 
 // @nestjs/common 11.2 and 12.5

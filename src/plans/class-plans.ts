@@ -142,7 +142,7 @@ export class ClassPlans {
   }
 
   private remember(method: Handler, result: PlanResult): void {
-    // a wrong declaration is not remembered, so that a request for it fails each time
+    // each request for a wrong declaration fails
     if (result.errors.length === 0) this.byFunction.set(method, result.plan ?? NO_PLAN);
   }
 

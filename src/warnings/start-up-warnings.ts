@@ -12,7 +12,7 @@ import { rulesWithoutEffect } from './rules-without-effect.js';
 import { joinNames, type Warning } from './warning.js';
 import { windowsLikeMilliseconds } from './window-warnings.js';
 
-/** Logs what is allowed and most likely not meant. */
+/** Logs declarations and settings that are allowed but probably mistakes. */
 @Injectable()
 export class StartUpWarnings {
   constructor(

@@ -3,7 +3,7 @@ import type { LogCode } from '../core/log-codes.js';
 /** A warning for the log. */
 export interface Warning {
   readonly code: LogCode;
-  /** What is wrong, where, and what to do. */
+  /** The problem, its place, and what to do. */
   readonly message: string;
 }
 

@@ -2,7 +2,7 @@ import type { DeclaredRule } from '../rules/planned-rule.js';
 import { looksLikeMilliseconds, windowName } from '../rules/window.js';
 import type { Warning } from './warning.js';
 
-/** Windows that are numbers, and more likely meant in milliseconds than in seconds. */
+/** Windows that are numbers and look like milliseconds, although a number is in seconds. */
 export function windowsLikeMilliseconds(rules: readonly DeclaredRule[]): Warning[] {
   const messages = rules.flatMap(({ rule: { window }, place }) => {
     if (!looksLikeMilliseconds(window)) return [];
