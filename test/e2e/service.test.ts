@@ -7,7 +7,7 @@ import {
   FreqLimitService,
   isFreqLimitError,
   isFreqLimitExceeded,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { closeApps, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';
@@ -33,7 +33,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     await client.quit();
   });
 
-  it('answers a verdict with all its numbers', async () => {
+  it('returns a verdict with all its numbers', async () => {
     const check = { key: ['answer', kind], window: '1m', limit: 2, name: 'mail' } as const;
     const first = await service.consume(check);
     expect(first).toEqual({
@@ -62,7 +62,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     expect(denied.tightest!.retryAfterMs).toBeLessThanOrEqual(60_000);
   });
 
-  it('decides several checks in one call, all or none', async () => {
+  it('decides several checks in one call, and charges all or none', async () => {
     const [minute, day] = [
       { key: `many-${kind}`, window: '1m', limit: 1 },
       { key: `many-${kind}`, window: '1d', limit: 10 },
@@ -74,14 +74,14 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     expect((await service.peek(day)).tightest!.used).toBe(2);
   });
 
-  it('counts without a limit, and tells how many came before', async () => {
+  it('counts without a limit', async () => {
     const checks = [1, 2, 3].map((n) => ({ key: ['batch', kind, n], window: '1m' as const, cost: n }));
     await service.consume(checks);
     const { results, allowed } = await service.consume(checks);
     expect([allowed, results.map(({ used, cost }) => used - cost)]).toEqual([true, [1, 2, 3]]);
   });
 
-  it('takes costs, and refuses a visit that is too dear without charging it', async () => {
+  it('takes a cost, and denies a request that costs more than is left without charging it', async () => {
     const check = { key: ['cost', kind], window: '1m', limit: 5 } as const;
     expect((await service.consume({ ...check, cost: 4 })).allowed).toBe(true);
     expect((await service.consume({ ...check, cost: 4 })).tightest).toMatchObject({
@@ -92,7 +92,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     expect((await service.consume({ ...check, cost: 0 })).tightest).toMatchObject({ allowed: true, used: 5 });
   });
 
-  it('keeps values, names, windows and lists of parts apart, and a number with its text together', async () => {
+  it('separates values, names, windows and arrays, but not a number from its string', async () => {
     const base = { window: '1m', limit: 1 } as const;
     const checks = [
       { ...base, key: `apart-${kind}` },
@@ -109,7 +109,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     expect((await service.consume({ ...base, key: [kind, '1'] })).allowed).toBe(false);
   });
 
-  it('resets one counter, whatever its value looks like', async () => {
+  it('resets one counter, whatever characters its value has', async () => {
     const [star, other] = ['*', 'other'].map((key) => ({
       key: [kind, key],
       window: '1m' as const,
@@ -122,7 +122,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     expect((await service.consume(other!)).allowed).toBe(false);
   });
 
-  it('answers nothing asked with a pass that no store gave', async () => {
+  it('allows an empty call without the store', async () => {
     expect(await service.consume([])).toEqual({
       allowed: true,
       results: [],
@@ -164,13 +164,13 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     expect((await service.peek(good as never)).tightest!.used).toBe(0);
   });
 
-  it('refuses more checks than are decided in one step', async () => {
+  it('rejects more checks than one call can decide', async () => {
     const checks = Array.from({ length: 1_001 }, (_, i) => ({ key: i, window: '1m' as const }));
     await expect(service.consume(checks)).rejects.toThrow(/1001 checks in one call; at most 1000/);
     expect((await service.consume(checks.slice(1))).results).toHaveLength(1_000);
   });
 
-  it('serves plain providers: a worker stops when its limit is reached', async () => {
+  it('stops a worker when its limit is reached', async () => {
     @Injectable()
     class MailWorker {
       sent = 0;
@@ -197,7 +197,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
   });
 });
 
-describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) => {
+describe.each(['memory', 'redis'] as const)('a counter of the guard on %s', (kind) => {
   @Controller('login')
   @FreqLimit({ window: '1m', limit: 100, name: 'all' })
   @FreqLimit({ window: '1m', limit: 100, name: 'each', scope: 'handler' })
@@ -227,7 +227,7 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
   const of = (rule: string, parts: object = {}) =>
     ({ rule, controller: LoginController, handler: 'login', ...parts }) as const;
 
-  it('is named by its rule and the caller’s values', async () => {
+  it('is found by its rule and the values of the key', async () => {
     const { url, service, namespace } = await start();
     const login = (): Promise<Response> => post(`${url}/login`, { user: 'a{b}:c' });
     expect(await statuses(2, login)).toEqual([201, 429]);
@@ -254,7 +254,7 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
     await client.quit();
   });
 
-  it('is named by the address where the visit lacked its key', async () => {
+  it('is found by the address if the request had no key', async () => {
     const { url, service } = await start();
     expect(await statuses(2, () => post(`${url}/login`))).toEqual([201, 429]);
     await service.reset(of('user', { address: '127.0.0.1' }));
@@ -314,7 +314,7 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
     await expect(service.peek(check as never)).rejects.toThrow(message);
   });
 
-  it('is told apart from denials and errors by brand', () => {
+  it('has errors that are not denials, by brand', () => {
     expect([
       isFreqLimitExceeded(new Error()),
       isFreqLimitError(null),
@@ -324,7 +324,7 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
 });
 
 describe('a reset', () => {
-  it('lets the caller in on every process, through clients with a prefix too', async () => {
+  it('allows the client again in every process, also with a prefixed Redis client', async () => {
     @Controller()
     class Login {
       @Post()
@@ -341,7 +341,7 @@ describe('a reset', () => {
     expect(await statuses(2, login)).toEqual([201, 429]);
     const counter = { rule: 'user', controller: Login, handler: 'login', key: 'ann' };
     await two!.app.get(FreqLimitService).reset(counter);
-    // what the other process remembers it believes for a second
+    // the other process caches a denial for a second
     while ((await login()).status !== 201) await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await statuses(1, login)).toEqual([429]);
     await one!.app.get(FreqLimitService).reset(counter);

@@ -1,12 +1,13 @@
-import { Controller, Get, Injectable, Logger, type Type } from '@nestjs/common';
-import { jest } from '@jest/globals';
-import { FreqLimit, type FreqLimitRule, SkipFreqLimit, isFreqLimitError } from '../../src/index.js';
+import { Controller, Get, Injectable, type Type } from '@nestjs/common';
+import { FreqLimit, type FreqLimitRule, SkipFreqLimit, isFreqLimitError } from 'nestjs-freq-limit';
 import { closeApps, startApp } from '../support/app.js';
+import { captureLog } from '../support/log.js';
+
+const { lines } = captureLog();
 
 afterEach(closeApps);
-afterEach(() => jest.restoreAllMocks());
 
-/** A controller with these decorators on its one handler. */
+/** A controller with these decorators on its only handler. */
 function controllerWith(...decorators: MethodDecorator[]): Type {
   class SmsController {
     send() {
@@ -119,14 +120,14 @@ describe('a wrong declaration stops the application', () => {
       { window: '1m', limit: 3, scope: 'app', key: () => 'user 5' },
       { window: '1m', limit: 3, scope: 'app', key: () => 'tenant 5' },
     ],
-  ])('where two handlers count on one counter under %s', async (_, one, two) => {
+  ])('if two handlers share a counter under %s', async (_, one, two) => {
     const { message } = await startUpError(controllerWith(FreqLimit(one)), controllerWith(FreqLimit(two)));
     expect(message).toContain(
       'it counts on the same counters as the rule at @FreqLimit on SmsController.send',
     );
   });
 
-  it('names every wrong declaration at once', async () => {
+  it('reports all wrong declarations at once', async () => {
     const { message } = await startUpError(
       controllerWith(FreqLimit('1m', -1)),
       controllerWith(FreqLimit('1 year' as never, 1)),
@@ -137,28 +138,20 @@ describe('a wrong declaration stops the application', () => {
     ]);
   });
 
-  it('names rules of the module too, and leaves no connection open', async () => {
+  it('reports rules of the module too, and leaves no connection open', async () => {
     const limits = { redis: 'redis://127.0.0.1:1', rules: [{ window: '1m', limit: '5' as never }] } as const;
     await expect(startApp('express', { limits })).rejects.toThrow(
       /rules\[0\] of FreqLimitModule: limit: "5" is not/,
     );
   });
 
-  it('warns of a bare number that looks like milliseconds', async () => {
-    const lines: string[] = [];
-    jest
-      .spyOn(Logger.prototype, 'warn')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
+  it('a bare number that looks like milliseconds has a warning', async () => {
     const { url } = await startApp('express', { controllers: [controllerWith(FreqLimit(60_000, 3))] });
     expect((await fetch(url)).headers.get('ratelimit-policy')).toBe('"1000m";q=3;w=60000');
     expect(lines).toEqual([expect.stringContaining('a bare number is seconds, so 60000 is 1000m')]);
   });
 
-  it('warns of a limit on a method that no guard ever stands before', async () => {
-    const lines: string[] = [];
-    jest
-      .spyOn(Logger.prototype, 'warn')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
+  it('a limit on a method without a guard has a warning', async () => {
     @Injectable()
     class Mailer {
       @FreqLimit('1m', 1)

@@ -4,7 +4,7 @@ import { GraphQLModule } from '@nestjs/graphql';
 import { MercuriusDriver } from '@nestjs/mercurius';
 import { createClient } from 'graphql-ws';
 import { WebSocket } from 'ws';
-import { FreqLimitModule, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimitModule, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { serve, type TestApp } from './app.js';
 
 export type Driver = 'apollo' | 'mercurius';

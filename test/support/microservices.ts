@@ -12,7 +12,7 @@ import {
 } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
 import { firstValueFrom } from 'rxjs';
-import { FreqLimitModule, type FreqLimitModuleExtras, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimitModule, type FreqLimitModuleExtras, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { closeApps, serve } from './app.js';
 import { redisUrl } from './redis.js';
 import { freePort } from './server.js';

@@ -12,7 +12,7 @@ import {
   FreqLimitModule,
   type FreqLimitModuleExtras,
   type FreqLimitOptions,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { type Platform, serve, type TestApp } from './app.js';
 
 export type Library = 'socket.io' | 'ws';

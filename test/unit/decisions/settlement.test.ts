@@ -1,4 +1,4 @@
-import { type ExecutionContext, HttpException, Logger } from '@nestjs/common';
+import { type ExecutionContext, HttpException } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import type { Check, CheckResult } from '../../../src/core/check.js';
 import { type StatusResponse, Settlement } from '../../../src/decisions/settlement.js';
@@ -8,18 +8,13 @@ import type { CountWhen, Outcome } from '../../../src/rules/rule.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
 import type { Store } from '../../../src/core/store.js';
 import { check } from '../../support/check.js';
+import { captureLog } from '../../support/log.js';
 import { quiet } from '../../support/subjects.js';
 import { CONTEXT, declared, DEFAULTS, OWNER, result } from '../fixtures.js';
 
-afterEach(() => jest.restoreAllMocks());
+const { lines: seen } = captureLog();
 
-function lines(): string[] {
-  const seen: string[] = [];
-  jest
-    .spyOn(Logger.prototype, 'error')
-    .mockImplementation((message: unknown) => void seen.push(String(message)));
-  return seen;
-}
+afterEach(() => jest.restoreAllMocks());
 
 function planned(name: string, countWhen?: CountWhen): PlannedCheck {
   const rule = planRule(declared({ window: '1m', limit: 9, name, countWhen }), OWNER, DEFAULTS);
@@ -118,7 +113,6 @@ describe('a settlement', () => {
   });
 
   it('is a line in the log where the store fails', async () => {
-    const seen = lines();
     const store = new MemoryStore(10, quiet);
     const checks = [planned('a', 'failure')];
     const results = charge(store, checks);

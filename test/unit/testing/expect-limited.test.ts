@@ -1,5 +1,6 @@
 import { AssertionError } from 'node:assert';
-import { type Answer, expectLimited, expectNotLimited } from '../../../src/testing/index.js';
+import type { Answer } from '../../../src/testing/answer.js';
+import { expectLimited, expectNotLimited } from '../../../src/testing/expect-limited.js';
 
 /** A visit that is answered so, in turn. */
 function visits(...answers: unknown[]): () => Promise<Answer> {

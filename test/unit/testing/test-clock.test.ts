@@ -1,4 +1,4 @@
-import { TestClock } from '../../../src/testing/index.js';
+import { TestClock } from '../../../src/testing/test-clock.js';
 
 describe('the clock of tests', () => {
   it('stands still at 0 until it is moved', () => {
