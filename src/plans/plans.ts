@@ -87,12 +87,15 @@ export class FreqLimitPlans {
     return rulesOf(plans.ofMethod(handler).plan);
   }
 
-  /** The handlers that have a plan and that guards are called for. Call it when everything is instantiated. */
+  /** All handlers that have a plan. */
+  handlers(): HandlerPlan[] {
+    return this.classes.flatMap((plans) => this.handlersOf(plans));
+  }
+
+  /** Those of them that guards are called for. Call it when everything is instantiated. */
   guardedHandlers(): HandlerPlan[] {
     const fieldsAreGuarded = this.fieldEnhancers().includes('guards');
-    return this.classes
-      .flatMap((plans) => this.handlersOf(plans))
-      .filter(({ kind }) => kind !== undefined && (kind !== 'field' || fieldsAreGuarded));
+    return this.handlers().filter(({ kind }) => kind !== undefined && (kind !== 'field' || fieldsAreGuarded));
   }
 
   /** What GraphQL runs for fields of results: `guards`, `interceptors`. Call it when everything is instantiated. */

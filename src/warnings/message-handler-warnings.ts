@@ -19,13 +19,15 @@ export async function unprotectedMessageHandlers(
   return [
     ...warning(
       patterns,
-      'The application also serves HTTP, and then Nest applies global guards to message handlers only if the microservice is ' +
-        'connected with { inheritAppConfig: true }. Connect it like that, or add @UseGuards(FreqLimitGuard) to the ' +
-        'handlers, which also ends this warning.',
+      'FreqLimitGuard may not protect these message handlers, and then their limits have no effect. In an application that ' +
+        'also serves HTTP, Nest applies global guards to them only if the microservice is connected with ' +
+        '{ inheritAppConfig: true }. Connect it like that, or add @UseGuards(FreqLimitGuard) to the handlers, which also ' +
+        'ends this warning.',
     ),
     ...warning(
       messages.length === 0 || (await gatewaysHaveGlobalGuards()) ? [] : messages,
-      'This version of Nest does not apply global guards to gateways. Add @UseGuards(FreqLimitGuard) to the handlers.',
+      'FreqLimitGuard does not protect these message handlers, so their limits have no effect. This version of Nest does not ' +
+        'apply global guards to gateways. Add @UseGuards(FreqLimitGuard) to the handlers.',
     ),
   ];
 }
@@ -39,9 +41,8 @@ function isGuarded({ classRef, method }: HandlerPlan): boolean {
   return guardsOn(classRef, method).some(enforcesLimits);
 }
 
-function warning(handlers: readonly HandlerPlan[], why: string): Warning[] {
+function warning(handlers: readonly HandlerPlan[], text: string): Warning[] {
   if (handlers.length === 0) return [];
   const names = joinNames(handlers.map(({ classRef, name }) => `${classRef.name}.${name}`));
-  const message = `${names}: FreqLimitGuard may not protect these handlers, and then their limits have no effect. ${why}`;
-  return [{ code: 'FREQ_LIMIT_UNPROTECTED_MESSAGE_HANDLER', message }];
+  return [{ code: 'FREQ_LIMIT_UNPROTECTED_MESSAGE_HANDLER', message: `${names}: ${text}` }];
 }

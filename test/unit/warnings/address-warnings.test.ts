@@ -1,12 +1,9 @@
-import { Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { LoggedAddressWarnings } from '../../../src/warnings/address-warnings.js';
+import { captureLog } from '../../support/log.js';
 
-afterEach(() => jest.restoreAllMocks());
+const { lines } = captureLog();
 
 it('logs each warning once', () => {
-  const lines: string[] = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
   const warnings = new LoggedAddressWarnings();
   for (let i = 0; i < 3; i++) {
     warnings.noAddress();
