@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { Adapters } from './contexts/adapters.js';
-import { formatForLog } from './core/errors.js';
+import { formatForLog, invalidOptions } from './core/errors.js';
 import type { Store } from './core/store.js';
 import {
   FREQ_LIMIT_ADAPTERS,
@@ -28,7 +28,8 @@ import {
   ConfigurableModuleClass,
   type OPTIONS_TYPE,
 } from './freq-limit.module-definition.js';
-import { invalidOptions, type ResolvedOptions, resolveOptions } from './freq-limit.options.js';
+import type { ResolvedOptions } from './freq-limit.options.js';
+import { resolveOptions } from './freq-limit.resolve-options.js';
 import { FreqLimitService } from './freq-limit.service.js';
 import { FirstInit, FirstInitModule } from './nest/first-init.js';
 import { gatewayServers } from './nest/gateways.js';

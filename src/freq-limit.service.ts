@@ -1,7 +1,7 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
 import { setImmediate } from 'node:timers/promises';
 import type { Check, CheckResult, OnStoreError } from './core/check.js';
-import { FreqLimitTypeError, formatForLog } from './core/errors.js';
+import { formatForLog, invalidCheck } from './core/errors.js';
 import { BOOLEAN, COUNT, type Validator, matching, OptionReader } from './core/validate.js';
 import type { MaybePromise } from './core/maybe-promise.js';
 import { keyPrefix, ruleId } from './core/counter-key.js';
@@ -19,7 +19,8 @@ import { canonicalAddress } from './contexts/client-address.js';
 import { toWindowMs } from './rules/window.js';
 import { textOfAll } from './rules/key/compile-key.js';
 import { NormalizeError } from './rules/key/normalize.js';
-import { ON_STORE_ERROR, type PlannedRule } from './rules/planned-rule.js';
+import type { PlannedRule } from './rules/planned-rule.js';
+import { ON_STORE_ERROR } from './rules/validators.js';
 import { normalizeFailed, textByAddress } from './rules/to-checks.js';
 import type { KeyValue, Window } from './rules/rule.js';
 import type { Store, StoreHealth } from './core/store.js';
@@ -115,7 +116,7 @@ export class FreqLimitService {
   /**
    * Asks whether a visit may pass, and charges it if it may. A denial is an answer, not an exception.
    * @param checks at most 1000 in one call
-   * @throws {FreqLimitTypeError} when a check is malformed; nothing is charged
+   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` when a check is wrong; nothing is charged
    * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` when the store gives no answer and a check's `onStoreError` is `'deny'`
    */
   async consume(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict> {
@@ -167,7 +168,7 @@ export class FreqLimitService {
   ): Check[] {
     const list = Array.isArray(checks) ? (checks as readonly FreqLimitCheck[]) : [checks as FreqLimitCheck];
     if (list.length > MAX_CHECKS) {
-      throw new FreqLimitTypeError(
+      throw invalidCheck(
         `${method}: ${list.length} checks in one call; at most ${MAX_CHECKS} are decided together`,
       );
     }
@@ -175,7 +176,7 @@ export class FreqLimitService {
     return Array.from(list, (check, i) => {
       const reader = new OptionReader(
         Array.isArray(checks) ? `${method}: checks[${i}]` : `${method}: check`,
-        (message, cause) => new FreqLimitTypeError(message, { cause }),
+        invalidCheck,
       );
       const isOfRule = 'rule' in Object(check);
       reader.object(check, isOfRule ? RULE_PROPERTIES : COUNTER_PROPERTIES);

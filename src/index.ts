@@ -18,19 +18,14 @@ export {
   FreqLimitService,
   type RuleCheck,
 } from './freq-limit.service.js';
-export {
-  FreqLimitError,
-  type FreqLimitErrorCode,
-  FreqLimitTypeError,
-  isFreqLimitError,
-} from './core/errors.js';
+export { FreqLimitError, type FreqLimitErrorCode, isFreqLimitError } from './core/errors.js';
 export type { ContextAdapter } from './contexts/context-adapter.js';
 export type { MaybePromise } from './core/maybe-promise.js';
 export type { ClientRequest } from './core/request.js';
 export type { Denial, ErrorFormat } from './answers/error-body.js';
 export type { CheckResult, OnStoreError, Source } from './core/check.js';
 export type { HashKeys } from './core/key-hash.js';
-export type { Verdict, VerdictSource } from './core/verdict.js';
+export type { Verdict } from './core/verdict.js';
 export type { HeadersOption } from './answers/headers.js';
 export type {
   CountWhen,

@@ -1,4 +1,4 @@
-import { FreqLimitError, formatForLog } from '../core/errors.js';
+import { FreqLimitError, formatForLog, invalidRule } from '../core/errors.js';
 import { isRedirect } from '../nest/nest-metadata.js';
 import type { ClassRef } from '../rules/class-ref.js';
 import type { IsHandlerClass } from '../rules/handler-places.js';
@@ -12,7 +12,7 @@ import {
 import { hasOtherMetadata } from '../rules/metadata.js';
 import { methodNames, namesOfMethod } from '../rules/methods.js';
 import type { HandlerTraits, Level, Plan } from '../rules/plan.js';
-import { invalidRule, type Owner } from '../rules/planned-rule.js';
+import type { Owner } from '../rules/planned-rule.js';
 import type { ClassIdentity } from './class-identity.js';
 import type { AppClass } from './discover-classes.js';
 import { functionOf, type Handler, methodNameOf } from './functions.js';

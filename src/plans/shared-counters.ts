@@ -1,4 +1,5 @@
-import { invalidRule, type PlannedRule } from '../rules/planned-rule.js';
+import { invalidRule } from '../core/errors.js';
+import type { PlannedRule } from '../rules/planned-rule.js';
 
 /** Checks that rules which share their counters, by scope and name, also have the same key. */
 export class SharedCounters {

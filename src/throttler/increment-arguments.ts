@@ -1,4 +1,4 @@
-import { FreqLimitTypeError } from '../core/errors.js';
+import { invalidCheck } from '../core/errors.js';
 import { type Validator, OptionReader } from '../core/validate.js';
 
 /** What the throttler asks for, in numbers that counters take. */
@@ -26,11 +26,11 @@ const A_TEXT: Validator<string> = {
   test: (value): value is string => typeof value === 'string' && value !== '',
   expected: 'a text of at least one character',
 };
-const reader = new OptionReader('FreqLimitThrottlerStorage', (message) => new FreqLimitTypeError(message));
+const reader = new OptionReader('FreqLimitThrottlerStorage', invalidCheck);
 
 /**
  * Reads the throttler's numbers. Parts of a millisecond are rounded up, parts of a limit down; a limit below 0 is 0.
- * @throws {FreqLimitTypeError} for a length of time that is none, and for what is no number
+ * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` for a length of time that is none, and for what is no number
  */
 export function readIncrementArguments(
   ttl: unknown,
@@ -48,7 +48,7 @@ export function readIncrementArguments(
 
 /**
  * Reads whom the throttler counts by.
- * @throws {FreqLimitTypeError} for what is no text, and for none at all
+ * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` for what is no text, and for none at all
  */
 export function readKey(throttlerName: unknown, key: unknown): Key {
   return [reader.required('throttlerName', throttlerName, A_TEXT), reader.required('key', key, A_TEXT)];

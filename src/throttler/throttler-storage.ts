@@ -32,7 +32,7 @@ export class FreqLimitThrottlerStorage implements ThrottlerStorage {
    * @param ttl length of the window in milliseconds, above 0
    * @param limit visits that pass in a window
    * @param blockDuration milliseconds a caller is refused after his first visit too many; 0 or less for no longer than his window
-   * @throws {FreqLimitTypeError} for a number or a key that is none; nothing is counted
+   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` for a number or a key that is none; nothing is counted
    * @throws {ServiceUnavailableException} when the store gives no answer and the module's `onStoreError` is `'deny'`
    */
   async increment(

@@ -5,7 +5,7 @@ import { boundText, encodePart, encodeParts, PART_END } from '../../core/counter
 import type { LimitedRequest } from '../../core/request.js';
 import { idOf } from './id-text.js';
 import { type Normalization, type Normalizer, NOTHING } from './normalize.js';
-import type { KeyPart, Normalize, FromContext } from '../rule.js';
+import type { KeyPart, Normalize, FromContext } from './key-types.js';
 
 /** Reads from a visit the text to count by; `undefined` where the visit lacks what the key names. */
 type KeyReader = (request: LimitedRequest, context: ExecutionContext) => MaybePromise<string | undefined>;

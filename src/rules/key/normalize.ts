@@ -2,7 +2,7 @@ import { oneLine, formatForLog } from '../../core/errors.js';
 import { isPromise } from '../../core/maybe-promise.js';
 import type { NormalizedValues, LimitedRequest } from '../../core/request.js';
 import { email, phone } from './spellings.js';
-import type { Normalize } from '../rule.js';
+import type { Normalize } from './key-types.js';
 
 /** The one spelling of a value. */
 export interface Normalizer {

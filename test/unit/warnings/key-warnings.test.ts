@@ -4,7 +4,7 @@ import {
   rulesWithPath,
 } from '../../../src/warnings/key-warnings.js';
 import type { LimitedHandler } from '../../../src/warnings/limited-handlers.js';
-import { planRule } from '../../../src/rules/planned-rule.js';
+import { planRule } from '../../../src/rules/plan-rule.js';
 import type { KeySpec } from '../../../src/rules/rule.js';
 import { declared, DEFAULTS, OWNER } from '../fixtures.js';
 
