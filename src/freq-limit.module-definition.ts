@@ -21,6 +21,7 @@ export interface FreqLimitModuleExtras {
 
 /** A class that makes the options, for `useClass` and `useExisting`. */
 export interface FreqLimitOptionsFactory {
+  /** Returns the options of the module. Called once, at start-up. */
   createFreqLimitOptions(): FreqLimitOptions | Promise<FreqLimitOptions>;
 }
 
