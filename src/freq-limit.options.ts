@@ -1,12 +1,10 @@
-import type { ExecutionContext } from '@nestjs/common';
+import type { AnswerOptions, ExceptionFactory } from './answers/answer-options.js';
 import type { ErrorFormat } from './answers/error-body.js';
 import type { HeadersOption } from './answers/headers.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import type { IsSkipped } from './contexts/skip-callers.js';
 import type { OnStoreError } from './core/check.js';
 import type { HashKeys } from './core/key-hash.js';
-import type { MaybePromise } from './core/maybe-promise.js';
-import type { Verdict } from './core/verdict.js';
 import type { FreqLimitHook } from './decisions/events.js';
 import type { NamedRules } from './rules/named-rules.js';
 import type { RuleDefaults } from './rules/planned-rule.js';
@@ -14,9 +12,6 @@ import type { DenialMessage, FreqLimitRule, FromContext, KeySpec, OnMissingKey }
 import type { StoreOptions } from './store/create-store.js';
 import type { HashTag } from './store/redis/hash-tags.js';
 import type { RedisOption } from './store/redis/redis-option.js';
-
-/** Makes the exception that a denied request gets, or a promise of it. It must suit the transport of the context. */
-export type ExceptionFactory = (verdict: Verdict, context: ExecutionContext) => MaybePromise<Error>;
 
 /** The options of `FreqLimitModule.forRoot`, and the result of a `forRootAsync` factory. All are optional. */
 export interface FreqLimitOptions {
@@ -182,17 +177,12 @@ export interface FreqLimitOptions {
 }
 
 /** The checked options, with all defaults. Frozen. */
-export interface ResolvedOptions extends RuleDefaults, StoreOptions {
+export interface ResolvedOptions extends RuleDefaults, AnswerOptions, StoreOptions {
   readonly rules: readonly (FreqLimitRule | string)[];
   readonly namedRules: NamedRules;
   readonly skipIf: FromContext<unknown> | undefined;
   /** `skipAddresses` and `skipUserAgents`; `undefined` if both are empty. */
   readonly isSkipped: IsSkipped | undefined;
-  readonly headers: HeadersOption;
-  readonly partitionKeys: boolean;
-  readonly errorFormat: ErrorFormat;
-  readonly message: DenialMessage | undefined;
-  readonly exceptionFactory: ExceptionFactory | undefined;
   readonly onVerdict: FreqLimitHook | undefined;
   readonly onDenied: FreqLimitHook | undefined;
   readonly contextAdapters: Readonly<Record<string, ContextAdapter>>;

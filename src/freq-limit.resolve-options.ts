@@ -1,3 +1,4 @@
+import type { ExceptionFactory } from './answers/answer-options.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import { compileSkip, type IsSkipped } from './contexts/skip-callers.js';
 import { formatForLog, invalidOptions } from './core/errors.js';
@@ -14,7 +15,7 @@ import {
   wholeNumber,
 } from './core/validate.js';
 import type { FreqLimitHook } from './decisions/events.js';
-import type { ExceptionFactory, FreqLimitOptions, ResolvedOptions } from './freq-limit.options.js';
+import type { FreqLimitOptions, ResolvedOptions } from './freq-limit.options.js';
 import type { NamedRules } from './rules/named-rules.js';
 import type { FreqLimitRule } from './rules/rule.js';
 import { FROM_CONTEXT, MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, parseKey } from './rules/validators.js';

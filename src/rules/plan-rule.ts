@@ -4,8 +4,9 @@ import { plainKey } from '../core/key-hash.js';
 import { type EntriesFor, OptionTable, type OptionValues } from '../core/option-table.js';
 import { BOOLEAN, COUNT, either, OptionReader, wholeNumber } from '../core/validate.js';
 import { COUNT_WHEN, toShouldCount } from './count-when.js';
-import { compileKey, type CompiledKey } from './key/compile-key.js';
-import { compileNormalize, NOTHING, refuseUnused } from './key/normalize.js';
+import { compileKey } from './key/compile-key.js';
+import type { CompiledKey } from './key/key-types.js';
+import { compileNormalize, NO_NORMALIZATION, refuseUnused } from './key/normalize.js';
 import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-rule.js';
 import type { FreqLimitRule, FromContext, Scope } from './rule.js';
 import {
@@ -26,7 +27,7 @@ const ENTRIES = {
   window: { parse: parseWindow, isRequired: true },
   limit: { validator: COUNT_OR_FUNCTION, isRequired: true },
   key: { parse: parseKey, default: undefined },
-  normalize: { parse: compileNormalize, default: NOTHING },
+  normalize: { parse: compileNormalize, default: NO_NORMALIZATION },
   name: { validator: RULE_NAME, default: undefined },
   scope: { validator: SCOPE, default: undefined },
   onMissingKey: { validator: ON_MISSING_KEY, default: undefined },

@@ -1,7 +1,7 @@
 import type { OnStoreError } from '../core/check.js';
 import type { KeyHasher } from '../core/key-hash.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
-import type { CompiledKey } from './key/compile-key.js';
+import type { CompiledKey } from './key/key-types.js';
 import type { DenialMessage, FreqLimitRule, FromContext, OnMissingKey, Outcome, Scope } from './rule.js';
 
 /** A rule as it was declared, and where. */

@@ -281,7 +281,7 @@ describe('the module', () => {
     ]).toEqual([503, []]);
     expect(await refused.json()).toMatchObject({
       statusCode: 503,
-      message: 'The request limit cannot be checked at the moment',
+      message: 'The request limit cannot be checked right now. Try again later.',
     });
     await statuses(20, () => fetch(url));
     expect(refused.headers.get('retry-after')).toBe('1');

@@ -139,9 +139,9 @@ describe('a wrong option', () => {
     ...of('redis', 'is not a list of nodes', { cluster: [] }, { cluster: {} }),
     ...of('redis', 'it belongs in options', { ...NODES, password: 'x' }),
     ...of('rules', 'is not a list of rules', null, {}, 'rules', 5, { window: '1m', limit: 1 }),
-    ...of('defaultKey', 'is no key', null, 5, {}, [], ''),
-    ...of('defaultKey', 'for the value write "{ip}"', 'ip'),
-    ...of('defaultKey', 'they begin with ip, user', '{session.id}'),
+    ...of('defaultKey', 'is not a key', null, 5, {}, [], ''),
+    ...of('defaultKey', 'For the value write "{ip}".', 'ip'),
+    ...of('defaultKey', 'placeholders begin with ip, user', '{session.id}'),
     ...of(
       'namespace',
       '1 to 32 characters A-Z a-z 0-9 . _ : -',
