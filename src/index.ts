@@ -13,12 +13,8 @@ export type { FreqLimitModuleExtras, FreqLimitOptionsFactory } from './freq-limi
 export type { FreqLimitOptions } from './freq-limit.options.js';
 export type { FreqLimitEvent, FreqLimitHook } from './decisions/events.js';
 export { FreqLimitService } from './freq-limit.service.js';
-export {
-  FreqLimitError,
-  type FreqLimitErrorCode,
-  FreqLimitTypeError,
-  isFreqLimitError,
-} from './core/errors.js';
+export type { CounterCheck, FreqLimitCheck, RuleCheck } from './rules/service-check-types.js';
+export { FreqLimitError, type FreqLimitErrorCode, isFreqLimitError } from './core/errors.js';
 export type { ContextAdapter } from './contexts/context-adapter.js';
 export type { MaybePromise } from './core/maybe-promise.js';
 export type { ClientRequest } from './core/request.js';
@@ -27,7 +23,7 @@ export type { Denial } from './answers/denial.js';
 export type { ErrorFormat } from './answers/error-body.js';
 export type { CheckResult, OnStoreError, Source } from './core/check.js';
 export type { HashKeys } from './core/key-hash.js';
-export type { Verdict, VerdictSource } from './core/verdict.js';
+export type { Verdict } from './core/verdict.js';
 export type { HeadersOption } from './answers/headers.js';
 export type {
   CountWhen,
@@ -44,7 +40,6 @@ export type {
   Scope,
   Window,
 } from './rules/rule.js';
-export type { CounterCheck, FreqLimitCheck, RuleCheck } from './rules/service-check-types.js';
 export type { NamedRules } from './rules/named-rules.js';
 export type { HashTag } from './store/redis/hash-tags.js';
 export type { RedisClient, RedisOption } from './store/redis/redis-option.js';

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import type { ContextAdapter } from '../contexts/context-adapter.js';
 import { formatError, isFreqLimitError, oneLine } from '../core/errors.js';
-import { framesOf } from '../core/frames.js';
+import { framesOf } from '../core/stack-frames.js';
 import { andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { Verdict } from '../core/verdict.js';
 import { nestLogPerSecond } from '../nest/log.js';

@@ -7,10 +7,11 @@ import { BOOLEAN, COUNT, matching, OptionReader } from '../core/validate.js';
 import { textOfAll } from './key/key-text.js';
 import type { KeyValue } from './key/key-types.js';
 import { NormalizeError } from './key/normalize.js';
-import { ON_STORE_ERROR, type PlannedRule } from './planned-rule.js';
+import type { PlannedRule } from './planned-rule.js';
 import type { CounterCheck, FreqLimitCheck, RuleCheck } from './service-check-types.js';
 import { findRule, type RulesOf } from './service-rules.js';
 import { normalizeFailed, textByAddress } from './to-checks.js';
+import { ON_STORE_ERROR } from './validators.js';
 import { toWindowMs } from './window.js';
 
 /** What checks need from the options of the module. */

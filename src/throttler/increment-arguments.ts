@@ -1,4 +1,4 @@
-import { FreqLimitError } from '../core/errors.js';
+import { invalidCheck } from '../core/errors.js';
 import { type Validator, OptionReader } from '../core/validate.js';
 
 /** The numbers that the throttler passes to `increment`, checked and rounded. */
@@ -26,10 +26,7 @@ const NOT_EMPTY: Validator<string> = {
   test: (value): value is string => typeof value === 'string' && value !== '',
   expected: 'a string of at least one character',
 };
-const reader = new OptionReader(
-  'FreqLimitThrottlerStorage',
-  (message) => new FreqLimitError('FREQ_LIMIT_INVALID_CHECK', message),
-);
+const reader = new OptionReader('FreqLimitThrottlerStorage', invalidCheck);
 
 /**
  * Checks and rounds the numbers: milliseconds up, the limit down. A limit below 0 becomes 0.

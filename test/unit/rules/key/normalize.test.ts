@@ -2,7 +2,7 @@ import { compileKey } from '../../../../src/rules/key/compile-key.js';
 import { compileNormalize, refuseUnused } from '../../../../src/rules/key/normalize.js';
 import { planOf } from '../../../../src/rules/plan.js';
 import { resolve } from '../../../../src/rules/to-checks.js';
-import { planRule } from '../../../../src/rules/planned-rule.js';
+import { planRule } from '../../../../src/rules/plan-rule.js';
 import { CONTEXT, declared, DEFAULTS, OWNER, thrownBy, visitOf } from '../../fixtures.js';
 
 const body = { email: ' Victim@Example.org', phone: '+86 138', other: ' Kept ' };
