@@ -36,6 +36,7 @@ import {
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
 } from './core/tokens.js';
+import { debugPlans } from './rules/debug-log.js';
 import { createStore } from './store/create-store.js';
 import type { Store } from './core/store.js';
 
@@ -132,6 +133,7 @@ export class FreqLimitModule
   async onModuleInit(): Promise<void> {
     this.refuseSecondRegistration();
     this.plans.compile();
+    debugPlans(() => this.plans.handlers());
     await warnOfMessageHandlers(this.handlers, this.hasHttp);
     await this.store.open();
     // only now, so that a failed start leaves no listeners

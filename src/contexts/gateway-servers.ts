@@ -2,11 +2,11 @@ import type { ModulesContainer } from '@nestjs/core';
 import type { EventEmitter } from 'node:events';
 import 'reflect-metadata';
 
-/** Where Nest keeps what `@WebSocketGateway` and `@WebSocketServer` say. */
+/** Nest's metadata keys for `@WebSocketGateway` and `@WebSocketServer`. */
 const GATEWAY = 'websockets:is_gateway';
 const SERVER = 'websockets:is_socket';
 
-/** The servers of the application's gateways, of those that have theirs by `@WebSocketServer()`. */
+/** The servers of those gateways of the application that have a property with `@WebSocketServer()`. */
 export function gatewayServers(modules: ModulesContainer): EventEmitter[] {
   const providers = [...modules.values()].flatMap((module) => [...module.providers.values()]);
   const gateways = providers
