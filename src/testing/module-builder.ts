@@ -7,6 +7,7 @@ import { UnlimitedPlans } from './unlimited-plans.js';
 
 /** The part of a `TestingModuleBuilder` of `@nestjs/testing` that is used here. */
 export interface ModuleBuilder {
+  /** Replaces a provider. */
   overrideProvider(token: string): {
     useClass(metatype: unknown): unknown;
     useFactory(options: { factory: (...injected: never[]) => unknown; inject?: unknown[] }): unknown;
