@@ -8,9 +8,9 @@ import { check } from '../../../support/check.js';
 import { quiet } from '../../../support/subjects.js';
 import { thrownBy } from '../../fixtures.js';
 
-const DOWN = new FreqLimitError('FREQ_LIMIT_STORE_FAILED', 'Redis gave no answer: down');
+const DOWN = new FreqLimitError('FREQ_LIMIT_STORE_FAILED', 'Redis did not answer: down');
 
-/** A store that answers as memory does until it goes down, and what stands in for it. */
+/** A store that counts in memory until it goes down, and its fallback. */
 function make(share = 1) {
   const nowMs = 1_000_000;
   const inner = new MemoryStore(1_000, quiet, () => nowMs);
@@ -56,7 +56,7 @@ const brief = (results: readonly CheckResult[]): unknown[] =>
   results.map(({ name, allowed, used, source }) => [name, allowed, used, source]);
 
 describe('a store that answers', () => {
-  it('has nothing stand in for it', async () => {
+  it('makes no use of the fallback', async () => {
     const { consume, peek, fallback } = make(0.25);
     const checks = [five('a'), five('b', 'allow'), five('c', 'deny')];
     expect(brief(await consume(...checks))).toEqual([
@@ -69,20 +69,20 @@ describe('a store that answers', () => {
     expect(fallback.size).toBe(0);
   });
 
-  it('may deny: that is an answer', async () => {
+  it('may deny, which is an answer', async () => {
     const { consume, fallback } = make();
     expect(brief(await consume(five('a', 'allow', { limit: 0 })))).toEqual([['a', false, 0, 'store']]);
     expect(fallback.size).toBe(0);
   });
 
-  it('has its word passed on as it comes, at once or later', () => {
+  it('returns results without a promise if the store does', () => {
     const memory = new MemoryStore(10, quiet, () => 0);
     const guarded = new FallbackStore(memory, new MemoryStore(10, quiet, () => 0, 'memory'), 1);
     expect(guarded.consume([five('a')])).toMatchObject([{ used: 1, source: 'store' }]);
     expect(guarded.peek([five('a')])).toMatchObject([{ used: 1, source: 'store' }]);
   });
 
-  it('is told whether some may have to be given back', async () => {
+  it('gets whether the results are refundable', async () => {
     const { guarded, inner } = make();
     const checks = [five('a')];
     const plain = await guarded.consume(checks);
@@ -94,7 +94,7 @@ describe('a store that answers', () => {
 });
 
 describe("while it is down, 'memory'", () => {
-  it('goes on limiting in this process, and says so', async () => {
+  it('limits in this process, with the source memory', async () => {
     const { consume, goDown } = make();
     goDown();
     const two = five('a', 'memory', { limit: 2 });
@@ -107,7 +107,7 @@ describe("while it is down, 'memory'", () => {
     expect(results[2]).toMatchObject({ resetAfterMs: 60_000, retryAfterMs: 60_000, remaining: 0 });
   });
 
-  it('begins with counters of its own, and goes on with them in the next outage', async () => {
+  it('starts with its own counters, and continues with them in the next outage', async () => {
     const { consume, goDown, comeBack } = make();
     await consume(five('a', 'memory', { cost: 3 }));
     goDown();
@@ -118,7 +118,7 @@ describe("while it is down, 'memory'", () => {
     expect(brief(await consume(five('a')))).toEqual([['a', true, 2, 'memory']]);
   });
 
-  it('charges all or none, and denied visits where they count', async () => {
+  it('charges all checks or none, except checks with countDenied', async () => {
     const { consume, goDown, fallback } = make();
     goDown();
     const denied = await consume(
@@ -134,7 +134,7 @@ describe("while it is down, 'memory'", () => {
     expect(fallback.size).toBe(1);
   });
 
-  it('looks without charging', async () => {
+  it('peeks without charging', async () => {
     const { consume, peek, goDown } = make();
     goDown();
     await consume(five('a'));
@@ -143,7 +143,7 @@ describe("while it is down, 'memory'", () => {
 });
 
 describe("while it is down, 'allow'", () => {
-  it('lets pass, uncounted, and tells nothing', async () => {
+  it('allows every request without counting it', async () => {
     const { consume, goDown, fallback } = make();
     goDown();
     for (let i = 0; i < 10; i++) {
@@ -165,18 +165,18 @@ describe("while it is down, 'allow'", () => {
     expect(fallback.size).toBe(0);
   });
 
-  it('lets a look pass too', async () => {
+  it('allows a peek too', async () => {
     const { peek, goDown } = make();
     goDown();
     expect(brief(await peek(five('a', 'allow')))).toEqual([['a', true, 0, 'allow']]);
   });
 
   it.each([
-    ['a closed rule', { limit: 0 }],
+    ['a limit of 0', { limit: 0 }],
     ['a cost above the limit', { cost: 6 }],
     ['no limit', { limit: Infinity }],
-    ['no cost', { cost: 0 }],
-  ])('lets pass %s', async (_, parts) => {
+    ['a cost of 0', { cost: 0 }],
+  ])('allows %s', async (_, parts) => {
     const { consume, goDown } = make();
     goDown();
     expect(brief(await consume(five('a', 'allow', parts)))).toEqual([['a', true, 0, 'allow']]);
@@ -184,7 +184,7 @@ describe("while it is down, 'allow'", () => {
 });
 
 describe("while it is down, 'deny'", () => {
-  it('fails as the store does, charges and looks', async () => {
+  it('fails with the error of the store, for charges and peeks', async () => {
     const { consume, peek, goDown, fallback } = make();
     goDown();
     await expect(consume(five('a', 'deny'))).rejects.toBe(DOWN);
@@ -193,13 +193,13 @@ describe("while it is down, 'deny'", () => {
   });
 });
 
-describe('while it is down, of several policies the strictest stands', () => {
+describe('while it is down, the strictest of several onStoreError applies', () => {
   it.each<[a: OnStoreError, b: OnStoreError, sources: [string, string], used: [number, number]]>([
     ['memory', 'memory', ['memory', 'memory'], [1, 1]],
     ['memory', 'allow', ['memory', 'allow'], [1, 0]],
     ['allow', 'memory', ['allow', 'memory'], [0, 1]],
     ['allow', 'allow', ['allow', 'allow'], [0, 0]],
-  ])('%s beside %s', async (a, b, sources, used) => {
+  ])('%s with %s', async (a, b, sources, used) => {
     const { consume, peek, goDown, fallback } = make();
     goDown();
     const results = await consume(five('a', a), five('b', b));
@@ -217,7 +217,7 @@ describe('while it is down, of several policies the strictest stands', () => {
     ['deny', 'allow'],
     ['allow', 'deny'],
     ['deny', 'deny'],
-  ])('%s beside %s', async (a, b) => {
+  ])('%s with %s', async (a, b) => {
     const { consume, peek, goDown, fallback } = make();
     goDown();
     await expect(consume(five('a', a), five('b', b))).rejects.toBe(DOWN);
@@ -225,7 +225,7 @@ describe('while it is down, of several policies the strictest stands', () => {
     expect(fallback.size).toBe(0);
   });
 
-  it('keeps the order, and denies where memory does', async () => {
+  it('keeps the order, and denies if a counter in memory does', async () => {
     const { consume, goDown } = make();
     goDown();
     const results = await consume(
@@ -243,7 +243,7 @@ describe('while it is down, of several policies the strictest stands', () => {
     expect(toVerdict(results)).toMatchObject({ allowed: false, source: 'allow', tightest: { name: 'b' } });
   });
 
-  it('asks nothing for no checks', async () => {
+  it('returns nothing for no checks', async () => {
     const { consume, goDown } = make();
     goDown();
     expect(await consume()).toEqual([]);
@@ -251,7 +251,7 @@ describe('while it is down, of several policies the strictest stands', () => {
 });
 
 describe('the share of a limit', () => {
-  it.each<[share: number, limit: number, cost: number, limitThen: number]>([
+  it.each<[share: number, limit: number, cost: number, shareOfLimit: number]>([
     [1, 10, 1, 10],
     [0.25, 100, 1, 25],
     [0.5, 5, 1, 2],
@@ -261,32 +261,32 @@ describe('the share of a limit', () => {
     [0.001, 1, 1, 1],
     [Number.MIN_VALUE, Number.MAX_SAFE_INTEGER, 1, 1],
     [0.5, Number.MAX_SAFE_INTEGER, 1, 4_503_599_627_370_495],
-    // a visit within its limit must be able to pass
+    // a request within the limit must be able to pass
     [0.25, 10, 5, 5],
     [0.25, 10, 10, 10],
     [0.25, 100, 20, 25],
-    // one above it passes never
+    // a request above the limit never passes
     [0.25, 10, 11, 10],
-    // a look asks for nothing, and sees what a visit would meet
+    // a check with cost 0 sees the share that applies to a request
     [0.25, 10, 0, 2],
     [0.1, 5, 0, 1],
     [0.25, 0, 1, 0],
     [0.25, 0, 0, 0],
     [0.25, Infinity, 1, Infinity],
     [0.25, Infinity, 7, Infinity],
-  ])('of %d of %d for a cost of %d is %d', async (share, limit, cost, limitThen) => {
+  ])('of %d of %d for a cost of %d is %d', async (share, limit, cost, shareOfLimit) => {
     const { consume, peek, goDown } = make(share);
     goDown();
     const parts = { limit, cost };
     const [result] = await consume(five('a', 'memory', parts));
-    expect(result!.limit).toBe(limitThen);
+    expect(result!.limit).toBe(shareOfLimit);
     expect(result!.allowed).toBe(cost <= limit);
     expect(result!.used).toBe(cost <= limit ? cost : 0);
-    expect(result!.remaining).toBe(limitThen - result!.used);
-    expect((await peek(five('b', 'memory', parts)))[0]!.limit).toBe(limitThen);
+    expect(result!.remaining).toBe(shareOfLimit - result!.used);
+    expect((await peek(five('b', 'memory', parts)))[0]!.limit).toBe(shareOfLimit);
   });
 
-  it('lets so many pass, and no more', async () => {
+  it('allows exactly this many requests', async () => {
     const { consume, goDown } = make(0.25);
     goDown();
     let passed = 0;
@@ -296,28 +296,28 @@ describe('the share of a limit', () => {
     expect(passed).toBe(10);
   });
 
-  it('lets one dear visit pass in a window, not two', async () => {
+  it('allows one request that costs more than the share, not two', async () => {
     const { consume, goDown } = make(0.25);
     goDown();
-    const dear = five('a', 'memory', { limit: 10, cost: 6 });
-    expect((await consume(dear))[0]!.allowed).toBe(true);
-    expect((await consume(dear))[0]!.allowed).toBe(false);
-    expect((await consume({ ...dear, cost: 1 }))[0]!.allowed).toBe(false);
+    const costly = five('a', 'memory', { limit: 10, cost: 6 });
+    expect((await consume(costly))[0]!.allowed).toBe(true);
+    expect((await consume(costly))[0]!.allowed).toBe(false);
+    expect((await consume({ ...costly, cost: 1 }))[0]!.allowed).toBe(false);
   });
 
-  it('does not touch the check it was asked', async () => {
+  it('does not change the check', async () => {
     const { consume, goDown } = make(0.25);
     goDown();
-    const asked = Object.freeze(five('a', 'memory', { limit: 100 }));
-    await consume(asked);
-    expect(asked.limit).toBe(100);
+    const given = Object.freeze(five('a', 'memory', { limit: 100 }));
+    await consume(given);
+    expect(given.limit).toBe(100);
   });
 });
 
 describe('a refund', () => {
   const checks = [five('a', 'memory', { cost: 2 }), five('b', 'allow'), five('c', 'memory', { cost: 3 })];
 
-  it('goes to the store where the store has answered', async () => {
+  it('goes to the store if the store has answered', async () => {
     const { guarded, inner, fallback } = make();
     const results = await guarded.consume(checks, true);
     expect(brief(await guarded.refund(checks, results))).toEqual([
@@ -328,7 +328,7 @@ describe('a refund', () => {
     expect([inner.size, fallback.size]).toEqual([0, 0]);
   });
 
-  it('goes to what stood in where that has answered, and to nobody for what is open', async () => {
+  it('goes to the fallback if that has answered, and nowhere for allow', async () => {
     const { guarded, inner, fallback, goDown, comeBack } = make();
     inner.consume(checks);
     goDown();
@@ -345,7 +345,7 @@ describe('a refund', () => {
     expect(inner.peek(checks).map(({ used }) => used)).toEqual([2, 1, 3]);
   });
 
-  it('is sorted by who answered, whatever the order', async () => {
+  it('goes by the source of each result, in any order', async () => {
     const { guarded, inner, fallback, goDown, comeBack } = make();
     const [a, b, c] = checks as [Check, Check, Check];
     goDown();
@@ -360,7 +360,7 @@ describe('a refund', () => {
     expect([inner.size, fallback.size]).toEqual([0, 0]);
   });
 
-  it('gives nothing twice', async () => {
+  it('happens once', async () => {
     const { guarded, fallback, goDown } = make();
     goDown();
     await guarded.consume(checks);
@@ -370,7 +370,7 @@ describe('a refund', () => {
     expect(fallback.peek(checks).map(({ used }) => used)).toEqual([2, 0, 3]);
   });
 
-  it('tells the share that the visit was decided by', async () => {
+  it('returns the share that the request was decided by', async () => {
     const { guarded, goDown, comeBack } = make(0.5);
     goDown();
     const [one] = checks as [Check];
@@ -382,7 +382,7 @@ describe('a refund', () => {
 });
 
 describe('a reset', () => {
-  it('goes to both', async () => {
+  it('goes to the store and the fallback', async () => {
     const { guarded, inner, fallback, consume, goDown, comeBack } = make();
     await consume(five('a'), five('b'));
     goDown();
@@ -395,7 +395,7 @@ describe('a reset', () => {
   });
 
   it.each(['memory', 'allow', 'deny'] as const)(
-    'fails where the store fails, whatever the policy (%s), and this process forgets all the same',
+    'fails if the store fails, with any onStoreError (%s), and still deletes the counters in memory',
     async (policy) => {
       const { guarded, fallback, goDown } = make();
       fallback.consume([five('a')]);
@@ -406,8 +406,8 @@ describe('a reset', () => {
   );
 });
 
-describe('the rest', () => {
-  it('is as well as its store', () => {
+describe('a store with a fallback', () => {
+  it('has the health of the store', () => {
     const { guarded, goDown } = make();
     expect(guarded.health()).toMatchObject({ store: 'redis', isUp: true });
     goDown();
@@ -423,8 +423,8 @@ describe('the rest', () => {
     expect(fallback.size).toBe(0);
   });
 
-  it('fails at once of what is not the store’s failure', () => {
-    const error = new FreqLimitError('FREQ_LIMIT_RULE_FAILED', 'hashTag answered 5');
+  it('throws errors that are not a failure of the store', () => {
+    const error = new FreqLimitError('FREQ_LIMIT_RULE_FAILED', 'hashTag returned 5');
     const memory = new MemoryStore(10, quiet, () => 0);
     const store = Object.assign(new MemoryStore(10, quiet, () => 0), {
       consume: () => {
