@@ -1,7 +1,6 @@
 import {
   type DynamicModule,
   Inject,
-  Logger,
   Module,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
@@ -35,6 +34,7 @@ import {
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
 } from './core/tokens.js';
+import { nestLog } from './nest/log.js';
 import { createStore } from './store/create-store.js';
 import type { Store } from './core/store.js';
 
@@ -56,7 +56,7 @@ const ASYNC_PROPERTIES = [
     { provide: FREQ_LIMIT_RESOLVED_OPTIONS, useFactory: resolveOptions, inject: [FREQ_LIMIT_OPTIONS] },
     {
       provide: FREQ_LIMIT_STORE,
-      useFactory: (options: ResolvedOptions) => createStore(options, new Logger('FreqLimit')),
+      useFactory: (options: ResolvedOptions) => createStore(options, nestLog),
       inject: [FREQ_LIMIT_RESOLVED_OPTIONS],
     },
     { provide: FREQ_LIMIT_PLANS, useClass: FreqLimitPlans },

@@ -1,7 +1,7 @@
 import timers from 'node:timers';
 import { listeningClock } from './listening-clock.js';
 
-// the module's own, and taken once, so that a test's fake timers do not keep requests waiting
+// taken from the module at load time, so that a test's fake timers cannot keep requests waiting
 const { setImmediate } = timers;
 
 /** A server did not answer within the time of a call. */
@@ -9,7 +9,7 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 
   constructor() {
-    super('no answer in time');
+    super('timed out');
   }
 }
 
@@ -24,9 +24,9 @@ export class Deadline {
     this.endsAtMs = listeningClock.now() + ms;
   }
 
-  /** For a request that began to wait at `startMs` of `listeningClock`. */
-  static since(startMs: number, ms: number): Deadline {
-    return new Deadline(ms - (listeningClock.now() - startMs));
+  /** For a request that began to wait at `queuedAtMs` of `listeningClock`. */
+  static since(queuedAtMs: number, ms: number): Deadline {
+    return new Deadline(ms - (listeningClock.now() - queuedAtMs));
   }
 
   /** Resolves with the answer; rejects with a `TimeoutError` if it does not come in time. */
@@ -34,26 +34,27 @@ export class Deadline {
     return new Promise((resolve, reject) => {
       let isSettled = false;
       const waiting = {
-        look: (heardMs: number): number | undefined => {
-          const leftMs = this.endsAtMs - heardMs;
-          if (leftMs > 0) return leftMs;
-          afterLastLook(() => {
+        onTick: (clockMs: number): number | undefined => {
+          if (clockMs < this.endsAtMs) return this.endsAtMs - clockMs;
+          afterLastRead(() => {
             if (!isSettled) onTimeout?.();
             reject(new TimeoutError());
           });
           return undefined;
         },
       };
+      const settle = (): void => {
+        isSettled = true;
+        listeningClock.delete(waiting);
+      };
       listeningClock.add(waiting);
       answer.then(
         (value) => {
-          isSettled = true;
-          listeningClock.delete(waiting);
+          settle();
           resolve(value);
         },
         (error: unknown) => {
-          isSettled = true;
-          listeningClock.delete(waiting);
+          settle();
           // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it is passed on as it is
           reject(error);
         },
@@ -63,9 +64,14 @@ export class Deadline {
 }
 
 /**
- * Timers run before the sockets are read, so the answer may have arrived already: the sockets are read once more first. Two
- * turns later, because work queued for the next turn may be what keeps the process busy.
+ * Timers run before the sockets are read, so the answer may have arrived already: the sockets are read once more first. This
+ * takes two turns, because work queued for the next turn may be what keeps the process busy.
  */
-function afterLastLook(then: () => void): void {
+function afterLastRead(then: () => void): void {
   setImmediate(() => setImmediate(then));
+}
+
+/** Waits for a promise, but not longer than this. Ignores how it ends. */
+export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise<void> {
+  await new Deadline(ms).wait(promise).catch(() => undefined);
 }

@@ -6,7 +6,7 @@ import { plainClient } from '../../../support/redis.js';
 
 const KEY = 'fl:phone:+8613800000000';
 
-/** All that a reporter of errors could find in one. */
+/** Everything that an error reporter could find in an error. */
 function allOf(error: unknown, seen = new Set<unknown>()): string {
   if (typeof error !== 'object' || error === null || seen.has(error)) return String(error);
   seen.add(error);
@@ -21,7 +21,7 @@ function withCommand<T extends Error>(error: T): T {
 }
 
 describe('an error without its command', () => {
-  it('keeps the class and text of a server’s error', async () => {
+  it('keeps the class and message of an error of the server', async () => {
     const client = plainClient();
     const error: unknown = await client
       .call('evalsha', 'no sha', '1', KEY)
@@ -36,7 +36,7 @@ describe('an error without its command', () => {
     expect((cause as Error).stack).toContain('ReplyError');
   });
 
-  it('says nothing of what a server repeats of an unknown command', async () => {
+  it('has no arguments that a server repeats for an unknown command', async () => {
     const client = plainClient();
     const error: unknown = await client.call('evalshb', 'sha', '1', KEY).catch((thrown: unknown) => thrown);
     await client.quit();
@@ -46,7 +46,7 @@ describe('an error without its command', () => {
     expect(failure.message).toContain('unknown command');
   });
 
-  it('is what a lost connection left unanswered', async () => {
+  it('has no arguments of a command that a lost connection has not answered', async () => {
     const client = new Redis({
       host: '127.0.0.1',
       port: 1,
@@ -72,7 +72,7 @@ describe('an error without its command', () => {
       'cause of a cause',
       () => new Error('outer', { cause: new Error('inner', { cause: withCommand(new Error('x')) }) }),
     ],
-  ])('keeps the %s, without the command of that', (_, make) => {
+  ])('keeps the %s, without its command', (_, make) => {
     const error = withCommand(make());
     expect(allOf(error)).toContain(KEY);
     const text = allOf(withoutCommand(error));
@@ -92,15 +92,15 @@ describe('an error without its command', () => {
     expect(refused.extra.key).toBe(KEY);
   });
 
-  it.each([['a text'], [undefined], [5]])('is %s, if that was thrown', (thrown) => {
+  it.each([['a string'], [undefined], [5]])('is the value itself if %s was thrown', (thrown) => {
     expect(withoutCommand(thrown)).toBe(thrown);
   });
 
-  it('is nothing of an object that is not an error', () => {
+  it('is undefined for an object that is not an error', () => {
     expect(withoutCommand({ key: KEY })).toBeUndefined();
   });
 
-  it('ends in a circle', () => {
+  it('handles an error that is its own cause', () => {
     const error = withCommand(new Error('outer'));
     error.cause = error;
     expect(allOf(withoutCommand(error))).not.toContain('13800000000');
