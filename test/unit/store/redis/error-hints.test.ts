@@ -46,7 +46,7 @@ describe('withHint', () => {
   });
 });
 
-describe('describe', () => {
+describe('the line for an error', () => {
   const key = 'fl:SmsController.send:60000:+491711234567';
   const args = ['4ab1f1', '1', key, '60000'];
   /** An error of ioredis, which contains the command. */
