@@ -9,8 +9,10 @@ const WARM_UP_REQUESTS = 15_000;
 const WARM_UP_SECONDS = 8;
 
 /** @returns a row of medians for each variant */
-export async function benchHttp(redis, { platform, rounds, seconds, only, quick }, say) {
-  const names = Object.keys(VARIANTS).filter((name) => isWanted(name, only, quick));
+export async function benchHttp(redis, { platform, rounds, seconds, only, quick, against }, say) {
+  const names = Object.keys(VARIANTS).filter(
+    (name) => isWanted(name, only, quick) && (against !== undefined || VARIANTS[name].against !== true),
+  );
   // what has more turns than others is warmer than they: the bare application is several, so that each has one a round
   const applications = new Map(names.map((name) => [name, []]));
   try {

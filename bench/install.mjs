@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { readOptions } from './options.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -16,15 +17,21 @@ if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(wanted).mti
   if (status !== 0) process.exit(1);
 }
 
-const copy = here('node_modules/nestjs-freq-limit');
-const { dependencies } = JSON.parse(readFileSync(here('../package.json'), 'utf8'));
-rmSync(copy, { recursive: true, force: true });
-for (const part of ['package.json', 'dist/esm', 'dist/cjs']) {
-  cpSync(here(`../${part}`), `${copy}/${part}`, { recursive: true });
-}
-for (const name of Object.keys(dependencies)) {
-  cpSync(here(`../node_modules/${name}`), `${copy}/node_modules/${name}`, {
-    recursive: true,
-    dereference: true,
-  });
+const { against } = readOptions();
+install('nestjs-freq-limit', here('..'));
+if (against !== undefined) install('nestjs-freq-limit-before', against);
+
+function install(name, from) {
+  const copy = here(`node_modules/${name}`);
+  const { dependencies } = JSON.parse(readFileSync(`${from}/package.json`, 'utf8'));
+  rmSync(copy, { recursive: true, force: true });
+  for (const part of ['package.json', 'dist/esm', 'dist/cjs']) {
+    cpSync(`${from}/${part}`, `${copy}/${part}`, { recursive: true });
+  }
+  for (const dependency of Object.keys(dependencies)) {
+    cpSync(here(`../node_modules/${dependency}`), `${copy}/node_modules/${dependency}`, {
+      recursive: true,
+      dereference: true,
+    });
+  }
 }

@@ -7,7 +7,8 @@ const HELP = `npm run bench -- [options]
   --seconds   length of a turn under HTTP, whole seconds                           (1)
   --only      texts, by commas: only HTTP variants of such a name, or whose names hold one of them
   --quick     few variants, 2 rounds, small sizes: for trying; writes no results
-The environment says the same: BENCH_ROUNDS=9 BENCH_PLATFORM=fastify …`;
+The environment says the same: BENCH_ROUNDS=9 BENCH_PLATFORM=fastify …
+BENCH_AGAINST=<directory> names another build of this library (package.json and dist), and adds rows of it: "before".`;
 
 const NAMES = ['parts', 'platform', 'rounds', 'seconds', 'only'];
 
@@ -29,6 +30,7 @@ export function readOptions() {
     rounds: Number(given('rounds', quick ? '2' : '5')),
     seconds: Number(given('seconds', '1')),
     only: given('only', undefined) && list(given('only')),
+    against: process.env.BENCH_AGAINST,
   };
 }
 

@@ -1,7 +1,7 @@
 // The stores alone: what a check costs Redis and the process, beside native commands and beside the peers.
 import { race, closedLoop } from './race.mjs';
 import { RawPipeline } from './raw.mjs';
-import { flexible, nestLab, ours } from './subjects.mjs';
+import { before, flexible, nestLab, ours } from './subjects.mjs';
 
 const TURN_MS = 400;
 const IN_FLIGHT = 200;
@@ -17,7 +17,7 @@ const hot = (n) => [
   { name: 'c', id: `client-${n}`, window: 3 * HOUR },
 ];
 
-export async function benchStore(redis, { rounds, quick }, say) {
+export async function benchStore(redis, { rounds, quick, against }, say) {
   const sections = [];
   const workloads = {
     [`3 limits a request, all keys distinct, ${IN_FLIGHT} in flight`]: distinct,
@@ -27,7 +27,7 @@ export async function benchStore(redis, { rounds, quick }, say) {
   for (const [title, checksOf] of Object.entries(workloads)) {
     say(title);
     const requests = Array.from({ length: CLIENTS }, (_, n) => checksOf(n));
-    sections.push(await compareAll(redis, title, requests, IN_FLIGHT, rounds, true));
+    sections.push(await compareAll(redis, title, requests, IN_FLIGHT, rounds, true, against));
   }
   for (const [size, inFlight] of quick
     ? [[1, 64]]
@@ -41,7 +41,7 @@ export async function benchStore(redis, { rounds, quick }, say) {
     const title = `${size} checks a call, ${inFlight} calls in flight`;
     say(title);
     const requests = Array.from({ length: Math.ceil(12_000 / size) }, (_, n) => callOf(n, size));
-    sections.push(await compareAll(redis, title, requests, inFlight, rounds, false));
+    sections.push(await compareAll(redis, title, requests, inFlight, rounds, false, against));
   }
   return sections;
 }
@@ -50,11 +50,12 @@ function callOf(n, size) {
   return Array.from({ length: size }, (_, i) => ({ name: 'a', id: `client-${n}-${i}`, window: HOUR }));
 }
 
-async function compareAll(redis, title, requests, inFlight, rounds, withPeers) {
+async function compareAll(redis, title, requests, inFlight, rounds, withPeers, against) {
   await redis.control.flushall();
   const { port } = redis;
   const raw = await rawRunners(redis, requests, inFlight);
   const limiters = { ours: await ours(port) };
+  if (against !== undefined) limiters['ours, before'] = await before(port);
   if (withPeers) {
     limiters['ours, no coalescing'] = await ours(port, { coalesce: false, namespace: 'alone' });
     limiters['throttler + nest-lab'] = nestLab(port);

@@ -3,12 +3,12 @@ import 'reflect-metadata';
 import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
 import { NestFactory } from '@nestjs/core';
 import { Redis } from 'ioredis';
-import { FreqLimitModule, FreqLimitService } from 'nestjs-freq-limit';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { moduleOf, ROOMY } from './apps/decorate.mjs';
 
 /** Our service, as an application injects it. */
-export async function serviceOf(options) {
+export async function serviceOf(options, library = 'nestjs-freq-limit') {
+  const { FreqLimitModule, FreqLimitService } = await import(library);
   const module = moduleOf({ imports: [FreqLimitModule.forRoot(options)] });
   const app = await NestFactory.createApplicationContext(module, { logger: ['error', 'warn'] });
   return { app, service: app.get(FreqLimitService) };
@@ -18,9 +18,15 @@ export function oursCheck({ name, id, window }) {
   return { name, key: id, window, limit: ROOMY };
 }
 
-export async function ours(port, options) {
-  const { service } = await serviceOf({ redis: `redis://127.0.0.1:${port}`, timeoutMs: 5000, ...options });
+export async function ours(port, options, library) {
+  const redis = `redis://127.0.0.1:${port}`;
+  const { service } = await serviceOf({ redis, timeoutMs: 5000, ...options }, library);
   return (checks) => service.consume(checks.map(oursCheck));
+}
+
+/** Another build, for comparison: see --against. */
+export function before(port) {
+  return ours(port, { namespace: 'before' }, 'nestjs-freq-limit-before');
 }
 
 /** One after another, as the throttler's guard asks. */

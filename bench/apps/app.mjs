@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 
 const { kind, options, platform, redisPort } = JSON.parse(process.argv[2]);
 const { [kind]: moduleFor } = await import(`./${kind}.mjs`);
-const app = await NestFactory.create(moduleFor(options, redisPort), await adapter(platform), {
+const app = await NestFactory.create(await moduleFor(options, redisPort), await adapter(platform), {
   logger: ['error', 'warn'],
 });
 await app.listen(0, '127.0.0.1');

@@ -1,5 +1,4 @@
 import { Redis as Redis5 } from 'ioredis5';
-import { FreqLimit, FreqLimitModule } from 'nestjs-freq-limit';
 import { controllerWith, moduleOf, ROOMY } from './decorate.mjs';
 
 const DENYING = { window: '1s', limit: 50 };
@@ -12,7 +11,10 @@ const LIKE_OWN = {
   commandTimeout: 250,
 };
 
-export function ours({ limits, store, ioredis, denied, key = '{ip}', coalesce }, redisPort) {
+export async function ours({ limits, store, ioredis, denied, key = '{ip}', coalesce, before }, redisPort) {
+  const { FreqLimit, FreqLimitModule } = await import(
+    before ? 'nestjs-freq-limit-before' : 'nestjs-freq-limit'
+  );
   const rules = Array.from({ length: limits }, (_, i) =>
     FreqLimit({ window: `${i + 1}h`, limit: ROOMY, key }),
   );

@@ -4,6 +4,8 @@ const peer = (kind, limits, store) => ({ kind, options: { limits, store } });
 
 export const BARE = 'bare';
 
+const before = (limits, store) => ({ ...ours(limits, store, { before: true }), against: true, quick: true });
+
 export const VARIANTS = {
   [BARE]: { kind: 'bare', quick: true },
   // the same application once more: how far from 1.00 is chance
@@ -25,6 +27,10 @@ export const VARIANTS = {
   'ours 5 redis ioredis 5': ours(5, 'redis', { ioredis: 5 }),
   'ours 5 memory 99 % denied': { ...ours(5, 'memory', { denied: true }), base: 'constant 429' },
   'ours 5 redis 99 % denied': { ...ours(5, 'redis', { denied: true }), base: 'constant 429' },
+  'before 1 memory': before(1, 'memory'),
+  'before 5 memory': before(5, 'memory'),
+  'before 1 redis': before(1, 'redis'),
+  'before 5 redis': before(5, 'redis'),
   'throttler 1 memory': peer('throttler', 1, 'memory'),
   'throttler 5 memory': peer('throttler', 5, 'memory'),
   'throttler + nest-lab 1 redis': peer('throttler', 1, 'redis'),

@@ -1,7 +1,7 @@
 import { Controller, type ExecutionContext, Get, Injectable, Module, Post } from '@nestjs/common';
 import { FreqLimit, FreqLimitModule, type FreqLimitRule } from 'nestjs-freq-limit';
 
-/** Where an application keeps what it is told: a file, the environment, a database. */
+/** Settings from a file, the environment or a database. */
 @Injectable()
 export class Settings {
   readonly limits: Record<string, FreqLimitRule> = {
@@ -11,7 +11,7 @@ export class Settings {
   readonly office = ['192.0.2.0/24', '2001:db8:1::/48'];
 }
 
-/** Calls an hour, by the plan that a tenant pays for. */
+/** Requests per hour, by the plan of a tenant. */
 export const plans: Record<string, number> = { acme: 3, tiny: 1 };
 
 function perHour(context: ExecutionContext): number {

@@ -4,7 +4,7 @@ import type { GqlContextType } from '@nestjs/graphql';
 import { type GraphQLFormattedError, GraphQLError } from 'graphql';
 import { type ExceptionFactory, isFreqLimitExceeded } from 'nestjs-freq-limit';
 
-/** `formatError` of Apollo: adds the name of the limit to what the caller is told. */
+/** For Apollo: adds the name of the rule to the error that clients get. */
 export function formatError(formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const original = unwrapResolverError(error);
   if (!isFreqLimitExceeded(original)) return formatted;
@@ -14,7 +14,7 @@ export function formatError(formatted: GraphQLFormattedError, error: unknown): G
   };
 }
 
-/** A filter that looks at denials of resolvers, and lets them go on. */
+/** A filter that counts denials of resolvers and rethrows them. */
 @Catch()
 export class CountDenials implements ExceptionFilter {
   denials = 0;
@@ -25,7 +25,7 @@ export class CountDenials implements ExceptionFilter {
   }
 }
 
-/** `exceptionFactory` of FreqLimitModule: an error of the application's own. */
+/** For the option `exceptionFactory` of the module. */
 export const slowDown: ExceptionFactory = (verdict) =>
   new GraphQLError('Slow down', {
     extensions: { code: 'SLOW_DOWN', waitMs: verdict.tightest?.retryAfterMs },

@@ -7,27 +7,27 @@ interface Request {
   readonly headers: { readonly 'accept-language'?: string };
 }
 
-/** A denial in the caller's language. */
-export const inHisLanguage: FreqLimitOptions = {
+/** The message in the language of the client. */
+export const inClientLanguage: FreqLimitOptions = {
   message: ({ tightest }, context) => {
     const { headers } = context.switchToHttp().getRequest<Request>();
     const seconds = Math.ceil((tightest?.retryAfterMs ?? 0) / 1000);
     return headers['accept-language']?.startsWith('de')
-      ? `Zu viele Anfragen, bitte in ${seconds} s noch einmal`
-      : `Too many requests, try again in ${seconds} s`;
+      ? `Zu viele Anfragen. Bitte in ${seconds} s noch einmal versuchen.`
+      : `Too many requests. Try again in ${seconds} s.`;
   },
 };
 
-/** A rule with an answer of its own. */
+/** A rule with its own status and message. */
 export const oneImport: FreqLimitRule = {
   window: '1h',
   limit: 1,
   name: 'import',
   statusCode: 503,
-  message: 'An import runs already; the next one may begin in an hour',
+  message: 'An import is already running. You can start the next one in an hour.',
 };
 
-/** A limit by an account that a stranger may name: its numbers are nobody's business. */
+/** A limit by account, which strangers can name: its numbers would show how often others tried. */
 export const guessesOfAnAccount: FreqLimitRule = {
   window: '15m',
   limit: 10,
@@ -36,13 +36,13 @@ export const guessesOfAnAccount: FreqLimitRule = {
   hidden: true,
 };
 
-/** A denial in the form that all errors of this application have. */
-export const inOurForm: FreqLimitOptions = {
+/** A denial in the error format of this application. */
+export const inOurFormat: FreqLimitOptions = {
   exceptionFactory: ({ tightest }) =>
     new HttpException({ error: { code: 'slow_down', rule: tightest?.name } }, 429),
 };
 
-/** Whatever else a denial is to do. */
+/** Logs which rule denied a request. */
 @Catch(HttpException)
 export class DenialFilter extends BaseExceptionFilter {
   override catch(error: HttpException, host: ArgumentsHost): void {

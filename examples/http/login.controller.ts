@@ -3,7 +3,7 @@ import { FreqLimit, type Outcome } from 'nestjs-freq-limit';
 
 const isWrongPassword = ({ statusCode }: Outcome) => statusCode === 401;
 
-/** Log-in that counts wrong passwords: whoever knows his own logs in as often as he likes. */
+/** A log-in that counts wrong passwords only. */
 @Controller('login')
 export class LoginController {
   @Post()

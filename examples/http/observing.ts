@@ -3,7 +3,6 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { FreqLimitEvent, FreqLimitOptions, Verdict } from 'nestjs-freq-limit';
 import { FreqLimit, FreqLimitVerdict } from 'nestjs-freq-limit';
 
-/** A handler that tells its caller what he has left. */
 @Controller('reports')
 export class ReportsController {
   @Get()
@@ -13,35 +12,34 @@ export class ReportsController {
   }
 }
 
-/** How often each rule has denied, by name. */
+/** The number of denials by rule name. */
 export const denials = new Map<string, number>();
 
-function note({ verdict }: FreqLimitEvent): void {
+function countDenial({ verdict }: FreqLimitEvent): void {
   const rule = verdict.tightest?.name ?? '';
   denials.set(rule, (denials.get(rule) ?? 0) + 1);
 }
 
-/** Hooks of the module. */
-export const hooks: FreqLimitOptions = { onDenied: note };
+/** Options of the module. */
+export const hooks: FreqLimitOptions = { onDenied: countDenial };
 
-/** The same without touching the module: for what watches an application from outside. */
+/** The same for code outside of the application, such as a monitoring agent. */
 export function watchDenials(): void {
   subscribe('nestjs-freq-limit:denied', (event) => {
-    note(event as FreqLimitEvent);
+    countDenial(event as FreqLimitEvent);
   });
 }
 
-/** A limit that is being tried: nobody is denied by it. */
+/** A new limit on trial. It denies no request. */
 export const tried = { window: '1m', limit: 60, name: 'tried', shadow: true } as const;
 
-/** Who would have been denied by it. */
-export const whoWouldBeDenied: FreqLimitOptions = {
+/** Rule, units used, and controller of each request that it would have denied. */
+export const wouldDeny: [string, number, Type | undefined][] = [];
+
+export const trial: FreqLimitOptions = {
   rules: [tried],
   onVerdict: ({ verdict, context }) => {
     const would = verdict.results.find(({ shadow, allowed }) => shadow === true && !allowed);
     if (would !== undefined) wouldDeny.push([would.name, would.used, context?.getClass()]);
   },
 };
-
-/** Rule, units used, and the controller. */
-export const wouldDeny: [string, number, Type | undefined][] = [];

@@ -5,7 +5,7 @@ interface WithUser {
   readonly user?: { readonly isStaff?: boolean };
 }
 
-/** Applies the limits to everybody except the staff. */
+/** Applies the limits to customers, but not to staff. */
 @Injectable()
 export class LimitsForCustomers implements CanActivate {
   constructor(private readonly limits: FreqLimitGuard) {}

@@ -1,7 +1,7 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 
-/** Express: believes what proxies on this machine and in private networks say of their clients. */
+/** Express: trusts proxies on this machine and in private networks. */
 export function trustProxies(app: NestExpressApplication): void {
   app.set('trust proxy', 'loopback, uniquelocal');
 }
@@ -13,7 +13,7 @@ export function adapterBehindProxies(): FastifyAdapter {
   });
 }
 
-/** Express on a serverless platform: the gateway has written the last address of the header. */
+/** Express on a serverless platform: trusts the last address of the header, which the gateway adds. */
 export function trustGateway(app: NestExpressApplication): void {
   app.set('trust proxy', 1);
 }

@@ -16,7 +16,7 @@ interface Request {
   user?: { readonly id: string };
 }
 
-/** Stands for whatever finds out who the caller is. */
+/** Authenticates the user: here, by the header alone. */
 @Injectable()
 export class AuthGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -40,14 +40,14 @@ export class MailsController {
 @Module({ providers: [{ provide: APP_GUARD, useClass: AuthGuard }] })
 export class AuthModule {}
 
-/** Who the caller is comes first for all routes: its module is imported before. */
+/** AuthModule is imported first, so its guard runs first for all routes. */
 @Module({
   imports: [AuthModule, FreqLimitModule.forRoot()],
   controllers: [MailsController],
 })
 export class UsersFirstModule {}
 
-/** Only these routes ask who the caller is, and are limited behind that. */
+/** Only these routes have users. The limits are checked after AuthGuard. */
 @Controller('files')
 @UseGuards(AuthGuard, FreqLimitGuard)
 export class FilesController {

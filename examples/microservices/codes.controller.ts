@@ -5,8 +5,6 @@ import { FreqLimit, FreqLimitGuard } from 'nestjs-freq-limit';
 @Controller()
 @UseGuards(FreqLimitGuard) // needed in a hybrid application without inheritAppConfig, harmless elsewhere
 export class CodesController {
-  readonly spent = new Set<string>();
-
   @MessagePattern('codes.send')
   @FreqLimit('1m', 1, 'phone:{body.phone}')
   @FreqLimit({ window: '1d', limit: 10, key: 'phone:{body.phone}', name: 'daily' })
@@ -14,8 +12,10 @@ export class CodesController {
     return { sentTo: phone };
   }
 
+  readonly spent = new Set<string>();
+
   @EventPattern('codes.used')
-  @FreqLimit('1s', 100, 'all') // see "Denied events"
+  @FreqLimit('1s', 100, 'all') // see "Events" in docs/microservices.md
   used(@Payload() { code }: { code: string }) {
     this.spent.add(code);
   }

@@ -3,7 +3,7 @@ import { BaseRpcExceptionFilter, type RmqContext, RpcException } from '@nestjs/m
 import { isFreqLimitExceeded } from 'nestjs-freq-limit';
 import { type Observable, of } from 'rxjs';
 
-/** For event handlers: ends a denied event without an error, so that no broker delivers it again. */
+/** For event handlers: drops a denied event without an error, so no broker delivers it again. */
 @Catch(RpcException)
 export class DropDenied extends BaseRpcExceptionFilter {
   override catch(exception: RpcException, host: ArgumentsHost): Observable<unknown> {
@@ -11,7 +11,7 @@ export class DropDenied extends BaseRpcExceptionFilter {
   }
 }
 
-/** The same for RabbitMQ with `noAck: false`, which waits until each message is acknowledged. */
+/** The same for RabbitMQ with `noAck: false`: also acknowledges the message. */
 @Catch(RpcException)
 export class AcknowledgeDenied extends DropDenied {
   override catch(exception: RpcException, host: ArgumentsHost): Observable<unknown> {

@@ -5,7 +5,7 @@ interface RawMessage {
   readonly properties: { readonly headers?: Readonly<Record<string, unknown>> };
 }
 
-/** For handlers that a library calls with `(message, rawMessage)` and the kind `'rmq'`. */
+/** For handlers that a library calls with `(message, rawMessage)` and the type `'rmq'`. */
 export const RMQ: ContextAdapter = {
   request: (context: ExecutionContext) => {
     const [body, raw] = context.getArgs<[unknown, RawMessage?]>();

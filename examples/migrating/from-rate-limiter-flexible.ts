@@ -9,25 +9,26 @@ const login = (user: string, address: string) =>
 export class LoginLimits {
   constructor(@Inject(FreqLimitService) private readonly limits: FreqLimitService) {}
 
-  /** Seconds to wait before the next attempt; 0 where it may go ahead. limiter.consume(key) */
+  /** Returns the seconds until the next attempt may start, 0 if now. */
   async attempt(user: string, address: string): Promise<number> {
+    // await limiter.consume(key)
     const { allowed, tightest } = await this.limits.consume(login(user, address));
     return allowed ? 0 : Math.ceil((tightest?.retryAfterMs ?? 0) / 1_000);
   }
 
-  /** How many attempts are left. limiter.get(key) */
-  async left(user: string, address: string): Promise<number> {
+  async attemptsLeft(user: string, address: string): Promise<number> {
+    // await limiter.get(key)
     const { results } = await this.limits.peek(login(user, address));
     return results[0]?.remaining ?? 0;
   }
 
-  /** After the right password. limiter.delete(key) */
   async succeeded(user: string, address: string): Promise<void> {
+    // await limiter.delete(key)
     await this.limits.reset(login(user, address));
   }
 
-  /** Two limits at once, all or none. new RateLimiterUnion(perMinute, perDay).consume(user) */
-  async mail(user: string): Promise<boolean> {
+  async mayMail(user: string): Promise<boolean> {
+    // await new RateLimiterUnion(perMinute, perDay).consume(user)
     const { allowed } = await this.limits.consume([
       { name: 'mail', key: user, window: '1m', limit: 2 },
       { name: 'mail', key: user, window: '1d', limit: 50 },

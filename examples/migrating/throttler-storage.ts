@@ -23,7 +23,7 @@ export class SearchController {
           { name: 'burst', ttl: 1_000, limit: 5 },
           { name: 'minute', ttl: 60_000, limit: 100 },
         ],
-        storage: new FreqLimitThrottlerStorage(limits),
+        storage: new FreqLimitThrottlerStorage(limits), // from 'nestjs-freq-limit/throttler'
       }),
     }),
   ],

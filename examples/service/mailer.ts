@@ -2,7 +2,7 @@ import { Inject, Injectable, Module } from '@nestjs/common';
 import { FreqLimitModule, FreqLimitService } from 'nestjs-freq-limit';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The provider of mail takes two a second from all processes together. */
+/** The mail provider accepts two mails per second from all processes together. */
 const pace = { name: 'mails', key: 'all', window: '1s', limit: 2 } as const;
 
 @Injectable()
@@ -12,12 +12,12 @@ export class Mailer {
   constructor(@Inject(FreqLimitService) private readonly limits: FreqLimitService) {}
 
   async send(mail: string): Promise<void> {
-    await this.turn();
+    await this.waitForTurn();
     this.sent.push(mail);
   }
 
-  /** Waits until one more mail may be sent. */
-  private async turn(): Promise<void> {
+  /** Waits until the limit allows one more mail. */
+  private async waitForTurn(): Promise<void> {
     for (;;) {
       const { allowed, tightest } = await this.limits.consume(pace);
       if (allowed) return;

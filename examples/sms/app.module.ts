@@ -7,7 +7,7 @@ import { SmsController } from './sms.controller.js';
   imports: [
     FreqLimitModule.forRootAsync({
       useFactory: () => ({
-        // without it, counters live in this process
+        // without it, counters are kept in memory
         ...(process.env['REDIS_URL'] === undefined ? {} : { redis: process.env['REDIS_URL'] }),
         namespace: 'demo',
       }),

@@ -2,8 +2,8 @@ import { Body, Controller, HttpCode, Post, UnauthorizedException } from '@nestjs
 import { FreqLimit } from 'nestjs-freq-limit';
 
 /**
- * Log-in. By account and address together, so that nobody can lock somebody else out, and by address alone, so that
- * nobody can walk through many accounts.
+ * Log-in with two limits. The first counts by account and address, so a client cannot lock out other users. The second counts
+ * by address alone, so a client cannot try many accounts.
  */
 @Controller('login')
 export class LoginController {

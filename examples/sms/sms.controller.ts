@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Inject, Post, Query } from '@nestjs/common';
 import { FreqLimit, FreqLimitService, SkipFreqLimit } from 'nestjs-freq-limit';
 
-/** Sends log-in codes by SMS, which cost money: three limits on one handler, asked in one call of the store. */
+/** Sends log-in codes by SMS, which cost money. One store call checks its three limits. */
 @Controller('sms')
 @FreqLimit({ window: '1m', limit: 30, key: '{ip}', name: 'address' })
 export class SmsController {
@@ -15,7 +15,7 @@ export class SmsController {
     return { sent: true, phone: body.phone ?? 'none given, so counted by your address' };
   }
 
-  /** The service reads the guard's own counters: how many codes are left for a phone today. */
+  /** Shows how many codes are left for a phone. The service reads the counters of the guard. */
   @Get('quota')
   @SkipFreqLimit()
   async quota(@Query('phone') phone = '13800000000') {

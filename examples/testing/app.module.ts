@@ -10,7 +10,7 @@ export class QuotesController {
   }
 }
 
-/** Counts in Redis; the tests must do without one. */
+/** Counts in Redis. The tests need none. */
 @Module({
   imports: [FreqLimitModule.forRootAsync({ useFactory: () => ({ redis: 'redis://counters:6379' }) })],
   controllers: [QuotesController],

@@ -3,7 +3,7 @@ import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websock
 import { FreqLimit, FreqLimitGuard, FreqLimitVerdict, type Verdict } from 'nestjs-freq-limit';
 
 @WebSocketGateway()
-@UseGuards(FreqLimitGuard) // Nest 11 puts global guards before no gateway; from 12 on it may be left out
+@UseGuards(FreqLimitGuard) // required on Nest 11, optional on Nest 12
 @FreqLimit('1m', 120, '{ip}') // all messages of this gateway together
 export class ChatGateway {
   @SubscribeMessage('say')

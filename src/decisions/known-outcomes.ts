@@ -1,5 +1,5 @@
 import { type ExecutionContext, Logger } from '@nestjs/common';
-import { observesOutcome } from '../plans/prepare-handlers.js';
+import { observesOutcome } from './outcome-interceptor.js';
 
 /**
  * Knows whether the outcome of a call can be observed: for HTTP by the response, for others by an interceptor. A handler of

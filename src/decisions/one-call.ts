@@ -1,7 +1,7 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { ApplicationConfig } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
-import { guardsOn, injectsOurs } from '../plans/guards.js';
+import { guardsOn, injectsOurs } from '../nest/nest-metadata.js';
 
 /** Whether a context has the class of which Nest makes one instance for each call of a handler. */
 export function isOfNest(context: ExecutionContext): boolean {

@@ -2,6 +2,7 @@ import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/com
 import { from, type Observable, type ObservableNotification, of } from 'rxjs';
 // before rxjs 7.2 its main entry has no operators
 import { concatMap, dematerialize, materialize } from 'rxjs/operators';
+import { interceptorsOf } from '../nest/nest-metadata.js';
 import { claimSettlement, type End, runWithDecision } from './decisions.js';
 
 const BRAND = Symbol.for('nestjs-freq-limit:outcome-interceptor');
@@ -57,6 +58,11 @@ export const VERDICT_INTERCEPTOR: NestInterceptor & { readonly [VERDICT_BRAND]: 
   [VERDICT_BRAND]: true,
   intercept: (context, next) => runWithDecision(context, () => next.handle()),
 };
+
+/** Whether our interceptor observes the outcome of a handler. It must be added before Nest reads the handler. */
+export function observesOutcome(method: object): boolean {
+  return interceptorsOf(method).some(isOutcomeInterceptor);
+}
 
 /** Whether it stands there already, put by another application or another copy of this package. */
 export function isOutcomeInterceptor(interceptor: unknown): boolean {

@@ -9,11 +9,10 @@ import {
   OUTCOME_INTERCEPTOR,
   VERDICT_INTERCEPTOR,
 } from '../decisions/outcome-interceptor.js';
+import { addInterceptor, interceptorsOf } from '../nest/nest-metadata.js';
 import type { ResolvedOptions } from '../freq-limit.options.js';
 import type { HandlerPlan } from './plans.js';
 
-/** Where Nest keeps what `@UseInterceptors` says of a handler. */
-const INTERCEPTORS = '__interceptors__';
 /** Where Nest keeps a route's path. */
 const PATH = 'path';
 /** Where Nest keeps what a handler's parameters are, by `kind:index`, and whether `@Res()` leaves the answer to Nest. */
@@ -41,19 +40,8 @@ export function prepareHandlers(handlers: readonly HandlerPlan[], options: Resol
   documentDenials(handlers, options);
 }
 
-/** Whether our interceptor observes the outcome of a handler. It must be added before Nest reads the handler. */
-export function observesOutcome(method: object): boolean {
-  return interceptorsOf(method).some(isOutcomeInterceptor);
-}
-
-function interceptorsOf(method: object): readonly unknown[] {
-  return (Reflect.getMetadata(INTERCEPTORS, method) ?? []) as readonly unknown[];
-}
-
 function putAround(method: object, interceptor: NestInterceptor, isThere: (other: unknown) => boolean): void {
-  const others = interceptorsOf(method);
-  if (others.some(isThere)) return;
-  Reflect.defineMetadata(INTERCEPTORS, [interceptor, ...others], method);
+  if (!interceptorsOf(method).some(isThere)) addInterceptor(method, interceptor);
 }
 
 /** Whether a handler asks for the response or for `next`, and Nest leaves the answer to it. */

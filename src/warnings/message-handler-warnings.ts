@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { namesOf } from './start-up-warnings.js';
-import { guardsOn, holdsLimits } from '../plans/guards.js';
+import { guardsOn, holdsLimits } from '../nest/nest-metadata.js';
 import type { HandlerPlan } from '../plans/plans.js';
 
 /**

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { ADDRESS_HEADERS } from '../contexts/forwarded.js';
-import { guardsOn, holdsLimits, isOurs } from '../plans/guards.js';
+import { guardsOn, holdsLimits, isOurs } from '../nest/nest-metadata.js';
 import type { FreqLimitPlans } from '../plans/plans.js';
 import { FREQ_LIMIT_PLANS } from '../core/tokens.js';
 import { type ClassRef, classLevels, decoratedHandlers } from '../rules/metadata.js';

@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
 
 const ROOT = new URL('../../', import.meta.url);
 
-/** A block of code of a page, fenced with ```ts file=examples/…: the part of a file that the tests run. */
-interface Shown {
+/** A fenced block of a page. */
+interface Block {
   readonly page: string;
   readonly line: number;
   readonly info: string;
@@ -11,36 +12,79 @@ interface Shown {
 }
 
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
-const PAGES = [
-  'README.md',
-  ...readdirSync(new URL('docs/', ROOT), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => `docs/${file}`),
-];
-const FILE = /^ts file=(examples\/[\w/.-]+\.ts)$/;
+const exists = (path: string): boolean => existsSync(new URL(path, ROOT));
+const filesIn = (folder: string, end: string): string[] =>
+  readdirSync(new URL(`${folder}/`, ROOT), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(end))
+    .map((file) => `${folder}/${file}`);
 
-function shownIn(page: string): Shown[] {
-  const blocks = read(page).matchAll(/^(`{3,})([^\n`]*)\n(.*?)^\1 *$/gms);
-  return [...blocks].map(({ index, input, 2: info, 3: text }) => {
+const PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'lua/README.md', ...filesIn('docs', '.md')];
+const FENCE = /^(`{3,})([^\n`]*)\n(.*?)^\1 *$/gms;
+const CODE = /^(ts|tsx|js|jsx|mjs|cjs|typescript|javascript)\b/;
+const INFO = /^ts file=(examples\/[\w/.-]+\.ts)$/;
+
+function blocksOf(page: string): Block[] {
+  return [...read(page).matchAll(FENCE)].map(({ index, input, 2: info, 3: text }) => {
     return { page, line: input.slice(0, index).split('\n').length, info: info!.trim(), text: text! };
   });
 }
 
-const shown = PAGES.flatMap(shownIn).filter(({ info }) => info.includes('file'));
+const code = PAGES.flatMap(blocksOf).filter(({ info }) => CODE.test(info) || info.includes('file='));
 
 describe('code in the documents', () => {
+  /** The examples that tests import, directly or through other examples. */
+  const tested = new Set<string>();
+  const visit = (file: string): void => {
+    for (const [, path = ''] of read(file).matchAll(/from '(\.[^']+)\.js'/g)) {
+      const imported = posix.join(posix.dirname(file), `${path}.ts`);
+      if (!imported.startsWith('examples/') || tested.has(imported)) continue;
+      tested.add(imported);
+      visit(imported);
+    }
+  };
+  filesIn('test', '.ts').forEach(visit);
+
   it('is found', () => {
-    expect(shown.length).toBeGreaterThan(5);
+    expect(code.length).toBeGreaterThan(5);
   });
 
-  it.each(shown.map((block) => [`${block.page}:${block.line}`, block] as const))(
-    'is a part of the file it names: %s',
+  it.each(code.map((block) => [`${block.page}:${block.line}`, block] as const))(
+    'is part of an example that a test imports: %s',
     (_, { info, text }) => {
-      expect(info).toMatch(FILE);
-      const [, file = ''] = FILE.exec(info) ?? [];
+      expect(info).toMatch(INFO);
+      const [, file = ''] = INFO.exec(info) ?? [];
       expect(text.trim()).not.toBe('');
       // whole lines: no cut-off end can change what the code says
       expect(`\n${read(file)}`.includes(`\n${text}`) ? 'found' : text).toBe('found');
+      expect(tested).toContain(file);
     },
   );
+});
+
+describe('links in the documents', () => {
+  /** The anchors that GitHub gives the headings of a page. */
+  const anchorsOf = (page: string): string[] =>
+    [
+      ...read(page)
+        .replace(FENCE, '')
+        .matchAll(/^#+ +(.+)$/gm),
+    ].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    );
+
+  it.each(PAGES)('lead to pages and headings that exist: %s', (page) => {
+    const links = [
+      ...read(page)
+        .replace(FENCE, '')
+        .matchAll(/\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?\)/g),
+    ];
+    const broken = links.filter(([, path = '', anchor]) => {
+      const target = path === '' ? page : posix.join(posix.dirname(page), path);
+      return !exists(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor));
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
 });

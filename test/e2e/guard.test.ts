@@ -11,21 +11,31 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import { FreqLimit, FreqLimitGuard, FreqLimitModule, type FreqLimitRule } from '../../src/index.js';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
+import {
+  FreqLimit,
+  FreqLimitGuard,
+  FreqLimitModule,
+  type FreqLimitOptions,
+  type FreqLimitRule,
+} from '../../src/index.js';
 import type { Store } from '../../src/core/store.js';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
+import { limitsIn } from '../support/kinds.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { keysOf } from '../support/redis.js';
 
-afterEach(closeApps);
-afterEach(() => jest.restoreAllMocks());
+const suite = redisSuite();
+const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
-/** What the library says to the log at error level. */
-function errorLines(): string[] {
+/** What the library says to the log at these levels. */
+function linesOf(...levels: ('error' | 'warn')[]): string[] {
   const lines: string[] = [];
-  jest
-    .spyOn(Logger.prototype, 'error')
-    .mockImplementation((message: unknown) => void lines.push(String(message)));
+  for (const level of levels) {
+    const note = (message: unknown): void => void lines.push(String(message));
+    jest.spyOn(Logger.prototype, level).mockImplementation(note);
+  }
   return lines;
 }
 
@@ -202,7 +212,7 @@ describe.each(PLATFORMS)('the guard on %s', (platform) => {
         return 'ok';
       }
     }
-    const lines = errorLines();
+    const lines = linesOf('error');
     const { app, url } = await startApp(platform, { controllers: [Failing] });
     const consume = jest.spyOn(app.get<Store>(FREQ_LIMIT_STORE), 'consume');
     expect(await statuses(2, () => fetch(url))).toEqual([500, 500]);
@@ -251,7 +261,7 @@ describe.each(PLATFORMS)('the guard on %s', (platform) => {
         return 'ok';
       }
     }
-    const lines = errorLines();
+    const lines = linesOf('error');
     const { url } = await startApp(platform, { controllers: [Odd] });
     const failed = await fetch(url);
     expect([failed.status, ((await failed.json()) as { message: string }).message]).toEqual([
@@ -277,12 +287,86 @@ describe.each(PLATFORMS)('the guard on %s', (platform) => {
     expect(await statuses(3, () => fetch(url, { headers: { staff: 'yes' } }))).toEqual([200, 200, 200]);
     expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
     await closeApps();
-    const lines = errorLines();
+    const lines = linesOf('error');
     const broken = (): never => {
       throw new Error('no staff list');
     };
     const second = await startApp(platform, { controllers: [Skipped], limits: { skipIf: broken } });
     expect(await statuses(1, () => fetch(second.url))).toEqual([500]);
     expect(lines).toEqual([expect.stringContaining('skipIf function failed: no staff list')]);
+  });
+});
+
+const one: FreqLimitRule = { window: '1m', limit: 1, name: 'one' };
+
+describe.each(PLATFORMS)('functions of rules that fail on %s', (platform) => {
+  it('end in one 500 and one line, charge nothing, and leave no rejection behind', async () => {
+    const lines = linesOf('error', 'warn');
+    const calls: string[] = [];
+    const later = (name: string, ms: number) => () => {
+      calls.push(name);
+      return new Promise<never>((_, reject) => setTimeout(() => reject(new Error(`of ${name}`)), ms));
+    };
+    const handled = jest.fn();
+    @Controller()
+    class Fails {
+      @Get()
+      @FreqLimit({ ...one, name: 'plain' })
+      @FreqLimit({ ...one, name: 'slow-key', key: later('slow-key', 50) })
+      @FreqLimit({
+        ...one,
+        name: 'key',
+        key: () => {
+          calls.push('key');
+          throw new Error('of key');
+        },
+      })
+      @FreqLimit({ ...one, name: 'limit', limit: later('limit', 100) })
+      get() {
+        handled();
+      }
+    }
+    const unhandled = jest.fn();
+    process.on('unhandledRejection', unhandled);
+    const { url } = await startApp(platform, { controllers: [Fails], limits: inRedis() });
+    const response = await fetch(url);
+    expect([response.status, await response.json()]).toEqual([
+      500,
+      expect.objectContaining({ statusCode: 500, message: 'Internal Server Error' }),
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    expect(calls.sort()).toEqual(['key', 'limit', 'slow-key']);
+    expect(lines).toEqual(['@FreqLimit on Fails.get, rule "key": the key function failed: of key']);
+    process.removeListener('unhandledRejection', unhandled);
+    expect(unhandled).not.toHaveBeenCalled();
+    expect(handled).not.toHaveBeenCalled();
+    expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
+  });
+});
+
+describe.each(PLATFORMS)('routes with several guards on %s', (platform) => {
+  it('count once however many guards of ours stand before them, by one call of the store', async () => {
+    @Injectable()
+    class Sub extends FreqLimitGuard {}
+    @Controller()
+    @UseGuards(FreqLimitGuard, Sub)
+    @FreqLimit({ ...one, limit: 2, name: 'class' })
+    class Often {
+      @Get()
+      @UseGuards(Sub, FreqLimitGuard)
+      @FreqLimit({ ...one, limit: 2, name: 'method' })
+      get() {
+        return 'ok';
+      }
+    }
+    const limits = { ...inRedis(), rules: [{ ...one, limit: 2, name: 'module' }] };
+    const { app, url } = await startApp(platform, { controllers: [Often], limits });
+    const consume = jest.spyOn(app.get<Store>(FREQ_LIMIT_STORE), 'consume');
+    expect(await statuses(3, () => fetch(url))).toEqual([200, 200, 429]);
+    expect(consume).toHaveBeenCalledTimes(3);
+    const counts = await Promise.all(
+      (await keysOf(suite.client, suite.namespace)).map((key) => suite.client.get(key)),
+    );
+    expect(counts).toEqual(['2', '2', '2']);
   });
 });

@@ -1,5 +1,7 @@
 import {
+  type CanActivate,
   Controller,
+  type ExecutionContext,
   Get,
   Head,
   Injectable,
@@ -7,16 +9,29 @@ import {
   type MessageEvent,
   type NestMiddleware,
   NotFoundException,
+  Options,
   Post,
   Redirect,
   Res,
   Sse,
   StreamableFile,
+  UseGuards,
 } from '@nestjs/common';
-import { of, type Observable } from 'rxjs';
-import { parseList } from 'structured-headers';
-import { FreqLimit, type FreqLimitOptions, SkipFreqLimit } from '../../src/index.js';
-import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { NEVER, type Observable, of } from 'rxjs';
+import { parseItem, parseList } from 'structured-headers';
+import { exposeLimitHeaders } from '../../examples/http/cors.js';
+import {
+  FreqLimit,
+  FreqLimitGuard,
+  FreqLimitModule,
+  type FreqLimitOptions,
+  isFreqLimitExceeded,
+  SkipFreqLimit,
+} from '../../src/index.js';
+import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
+import { denialOf, Once } from '../support/denials.js';
 import { limitHeaders } from '../support/http.js';
 
 @Controller()
@@ -225,5 +240,151 @@ describe('headers on Express', () => {
     const response = await fetch(`${url}/raw`).catch(() => undefined);
     expect(response?.status).toBe(200);
     expect(limitHeaders(response!)).toEqual({});
+  });
+});
+
+describe.each(PLATFORMS)('headers of answers on %s', (platform) => {
+  it('are Retry-After alone with retry-after', async () => {
+    const { url } = await startApp(platform, { controllers: [Once], limits: { headers: 'retry-after' } });
+    expect(limitHeaders(await fetch(url))).toEqual({});
+    expect(limitHeaders(await fetch(url))).toEqual({ 'retry-after': '10' });
+  });
+
+  it('are structured fields to an independent parser, on denials too', async () => {
+    const { response } = await denialOf(platform, {});
+    const [policy, limit] = ['ratelimit-policy', 'ratelimit'].map((name) =>
+      parseList(response.headers.get(name)!).map(([value, more]) => [value, Object.fromEntries(more)]),
+    );
+    expect([policy, limit]).toEqual([[['one', { q: 1, w: 10 }]], [['one', { a: 0, w: 10 }]]]);
+    expect(parseItem(response.headers.get('retry-after')!)).toEqual([10, new Map()]);
+  });
+
+  it('can be read by scripts of another origin, on denials too', async () => {
+    const exposedHeaders = ['RateLimit', 'RateLimit-Policy', 'Retry-After'];
+    const { url } = await startApp(platform, { controllers: [Once] }, undefined, exposeLimitHeaders);
+    const headers = { origin: 'https://example.org' };
+    const preflight = { ...headers, 'access-control-request-method': 'GET' };
+    const asked = await statuses(5, () => fetch(url, { method: 'OPTIONS', headers: preflight }));
+    expect(asked).toEqual([204, 204, 204, 204, 204]);
+    await fetch(url, { headers });
+    const denied = await fetch(url, { headers });
+    expect(denied.status).toBe(429);
+    expect(denied.headers.get('access-control-allow-origin')).toBe('*');
+    expect(denied.headers.get('access-control-expose-headers')?.split(/, ?/)).toEqual(exposedHeaders);
+    expect(denied.headers.get('retry-after')).toBe('10');
+  });
+
+  it('tell of a HEAD, which counts with GET, and of an OPTIONS handler, which counts by itself', async () => {
+    @Controller()
+    class Methods {
+      @Get()
+      @FreqLimit({ window: '1m', limit: 2, name: 'get' })
+      get() {
+        return 'ok';
+      }
+      @Options()
+      @FreqLimit({ window: '1m', limit: 1, name: 'options' })
+      options() {
+        return 'ok';
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [Methods] });
+    const asked = [];
+    for (const method of ['HEAD', 'OPTIONS', 'GET', 'HEAD', 'OPTIONS']) {
+      const response = await fetch(url, { method });
+      asked.push([method, response.status, limitHeaders(response)['ratelimit']]);
+    }
+    expect(asked).toEqual([
+      ['HEAD', 200, '"get";a=1;w=60'],
+      ['OPTIONS', 200, '"options";a=0;w=60'],
+      ['GET', 200, '"get";a=0;w=60'],
+      ['HEAD', 429, '"get";a=0;w=60'],
+      ['OPTIONS', 429, '"options";a=0;w=60'],
+    ]);
+  });
+});
+
+describe.each(PLATFORMS)('headers of an answer without a result on %s', (platform) => {
+  it('stand on what a handler throws, and before the first event of a stream', async () => {
+    @Controller()
+    @FreqLimit({ window: '1m', limit: 4, name: 'minute' })
+    class Endings {
+      @Get('missing')
+      missing() {
+        throw new NotFoundException();
+      }
+      @Get('broken')
+      broken() {
+        throw new InternalServerErrorException();
+      }
+      @Get('plain')
+      plain() {
+        throw new Error('plain');
+      }
+      @Sse('events')
+      events() {
+        return NEVER;
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [Endings] });
+    const seen = [];
+    for (const path of ['missing', 'broken', 'plain', 'events', 'events']) {
+      const asking = get(`${url}/${path}`);
+      const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+      seen.push([path, answer.statusCode, answer.headers['ratelimit'], answer.headers['retry-after']]);
+      asking.destroy();
+    }
+    expect(seen).toEqual([
+      ['missing', 404, '"minute";a=3;w=60', undefined],
+      ['broken', 500, '"minute";a=2;w=60', undefined],
+      ['plain', 500, '"minute";a=1;w=60', undefined],
+      ['events', 200, '"minute";a=0;w=60', undefined],
+      ['events', 429, '"minute";a=0;w=60', '60'],
+    ]);
+  });
+});
+
+describe.each(PLATFORMS)('a reply sent by an earlier guard on %s', (platform) => {
+  it('is left as it is, whether the visit passes or not', async () => {
+    const failures: unknown[] = [];
+    @Injectable()
+    class Replies implements CanActivate {
+      canActivate(context: ExecutionContext): boolean {
+        context.switchToHttp().getResponse<{ send(text: string): void }>().send('early');
+        return true;
+      }
+    }
+    class NotesFailures implements CanActivate {
+      constructor(private readonly guard: FreqLimitGuard) {}
+      async canActivate(context: ExecutionContext): Promise<boolean> {
+        try {
+          return await this.guard.canActivate(context);
+        } catch (error) {
+          failures.push(isFreqLimitExceeded(error) ? 'denied' : error);
+          return false;
+        }
+      }
+    }
+    Injectable()(NotesFailures);
+    Reflect.defineMetadata('design:paramtypes', [FreqLimitGuard], NotesFailures);
+    @Controller()
+    @UseGuards(Replies, NotesFailures)
+    class Early {
+      @Get()
+      @FreqLimit('1m', 1)
+      get(): void {
+        // the answer is on its way
+      }
+    }
+    const { url } = await serve(platform, {
+      imports: [FreqLimitModule.forRoot({ globalGuard: false })],
+      controllers: [Early],
+      providers: [FreqLimitGuard],
+    });
+    for (let i = 0; i < 3; i++) {
+      const answer = await fetch(url);
+      expect([answer.status, await answer.text(), limitHeaders(answer)]).toEqual([200, 'early', {}]);
+    }
+    expect(failures).toEqual(['denied', 'denied']);
   });
 });

@@ -1,12 +1,14 @@
-import { Body, Controller, Get, Post } from '@nestjs/common';
+import { Body, Controller, Get, Post, type Type } from '@nestjs/common';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { request, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FreqLimit } from '../../src/index.js';
-import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions } from '../../src/index.js';
+import { PLATFORMS, startBehindProxy, serve, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
-import { FreqLimitModule } from '../../src/freq-limit.module.js';
+import { limitsIn } from '../support/kinds.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { keysOf, redisUrl } from '../support/redis.js';
 
 @Controller()
 class Keys {
@@ -70,7 +72,8 @@ class Keys {
   }
 }
 
-afterEach(closeApps);
+const suite = redisSuite();
+const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
 describe.each(PLATFORMS)('keys on %s', (platform) => {
   let url: string;
@@ -256,3 +259,72 @@ function trustLoopback(app: { getHttpAdapter(): { getInstance(): unknown; getTyp
   if (adapter.getType() === 'express')
     (adapter.getInstance() as { set: (...args: string[]) => void }).set('trust proxy', 'loopback');
 }
+
+@Controller()
+class Phones {
+  @Post('phone')
+  @FreqLimit('1m', 2, '{body.phone}')
+  phone() {
+    return 'ok';
+  }
+}
+
+const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
+
+describe.each(PLATFORMS)('spellings of one value on %s', (platform) => {
+  it('are counters of their own, a number and its text apart', async () => {
+    const { url } = await startApp(platform, { controllers: [Phones], limits: inRedis() });
+    for (const phone of ['Victim@Example.org', ' victim@example.org ', '\tvictim@example.org\n', 138, '138'])
+      expect((await post(`${url}/phone`, { phone })).status).toBe(201);
+    expect(await keysOf(suite.client, suite.namespace)).toHaveLength(4);
+    expect((await post(`${url}/phone`, { phone: 138 })).status).toBe(429);
+  });
+});
+
+describe.each(PLATFORMS)('requests without the key on %s', (platform) => {
+  it('are counted for each address apart', async () => {
+    const { url } = await startBehindProxy(platform, Phones, inRedis());
+    const lacking = (address: string) => (): Promise<Response> =>
+      post(`${url}/phone`, {}, from(address).headers);
+    expect(await statuses(3, lacking('198.51.100.9'))).toEqual([201, 201, 429]);
+    expect(await statuses(3, lacking('198.51.100.10'))).toEqual([201, 201, 429]);
+  });
+
+  it('are counted when they upload a form, whose fields no guard can see', async () => {
+    const { url } = await startApp(platform, { controllers: [Phones], limits: inRedis() });
+    const upload = (phone: string): Promise<Response> => {
+      const body = new FormData();
+      body.set('phone', phone);
+      return fetch(`${url}/phone`, { method: 'POST', body });
+    };
+    const codes = [];
+    for (const phone of ['1', '2', '3']) codes.push((await upload(phone)).status);
+    // without a parser of forms Fastify refuses them before any handler
+    expect(codes).toEqual(platform === 'express' ? [201, 201, 429] : [415, 415, 415]);
+  });
+});
+
+describe.each(PLATFORMS)('on %s', (platform) => {
+  it('a promise of no value counts by address, and an object is never a text', async () => {
+    const byKey = (value: unknown): Type => {
+      class Odd {
+        get() {
+          return 'ok';
+        }
+      }
+      const descriptor = Object.getOwnPropertyDescriptor(Odd.prototype, 'get')!;
+      for (const decorate of [Get(), FreqLimit('1m', 1, () => Promise.resolve(value as string))])
+        decorate(Odd.prototype, 'get', descriptor);
+      Controller(`at${typeof value}`)(Odd);
+      return Odd;
+    };
+    const controllers = [{ id: 1 }, Symbol('x'), undefined].map(byKey);
+    const { url } = await startApp(platform, {
+      controllers,
+      limits: { redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 },
+    });
+    for (const path of ['atobject', 'atsymbol', 'atundefined'])
+      expect(await statuses(2, () => fetch(`${url}/${path}`))).toEqual([200, 429]);
+    for (const key of await keysOf(suite.client, suite.namespace)) expect(key).toMatch(/:!ip\|127\.0\.0\.1$/);
+  });
+});

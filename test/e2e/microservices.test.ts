@@ -2,29 +2,22 @@ import {
   type CanActivate,
   Controller,
   type ExecutionContext,
-  Get,
-  HttpException,
   Injectable,
   Logger,
   UseGuards,
 } from '@nestjs/common';
-import { ExternalContextCreator } from '@nestjs/core';
 import { jest } from '@jest/globals';
 import { EventPattern, MessagePattern, Payload, RpcException, type TcpContext } from '@nestjs/microservices';
 import type { Socket } from 'node:net';
 import { CodesController } from '../../examples/microservices/codes.controller.js';
-import { RMQ } from '../../examples/microservices/rmq.adapter.js';
 import {
   FreqLimit,
   FreqLimitGuard,
   type FreqLimitOptions,
   FreqLimitVerdict,
-  isFreqLimitExceeded,
   type Verdict,
 } from '../../src/index.js';
-import { startApp, statuses } from '../support/app.js';
 import { until } from '../support/cluster.js';
-import { signal } from '../support/signal.js';
 import {
   type Broker,
   callerOf,
@@ -32,26 +25,20 @@ import {
   startHybrid,
   startMicroservice,
   transportOf,
+  denied,
 } from '../support/microservices.js';
-import { keysOf, redisUrl, uniqueNamespace } from '../support/redis.js';
+import { limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';
+import { keysOf, uniqueNamespace } from '../support/redis.js';
+import { signal } from '../support/signal.js';
 
 const suite = redisSuite();
-const inRedis = (): FreqLimitOptions => ({ redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 });
+const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 const BROKERS: readonly Broker[] = ['tcp', 'redis'];
 /** Channels of the Redis that all suites share. */
 const ON = uniqueNamespace();
 
 afterEach(closeMicroservices);
-
-const denied = (retryAfter = 60) => ({
-  error: {
-    status: 'error',
-    code: 'TOO_MANY_REQUESTS',
-    message: `Too many requests, try again in ${retryAfter} s`,
-    retryAfter,
-  },
-});
 
 /** Says who calls, as guards of applications do. */
 @Injectable()
@@ -66,7 +53,6 @@ class Recognise implements CanActivate {
 }
 
 const events: unknown[] = [];
-const unreachable = jest.fn();
 
 @Controller()
 class Messages {
@@ -284,196 +270,6 @@ describe('an address', () => {
     caller.close();
     expect(await done.given).toEqual({ text: 'bye' });
     expect((await keysOf(suite.client, suite.namespace))[0]).toMatch(/:127\.0\.0\.1$/);
-  });
-});
-
-describe('a hybrid application', () => {
-  @Controller()
-  class Both {
-    @Get()
-    @FreqLimit('1m', 1)
-    get() {
-      return 'ok';
-    }
-    @MessagePattern('limited')
-    @FreqLimit('1m', 1, 'all')
-    limited() {
-      return 'ok';
-    }
-    @EventPattern('also')
-    @FreqLimit('1m', 1, 'all')
-    also(@Payload() message: unknown) {
-      events.push(message);
-    }
-    @MessagePattern('free')
-    free() {
-      return 'free';
-    }
-  }
-  @Controller()
-  class Guarded {
-    @MessagePattern('guarded')
-    @UseGuards(FreqLimitGuard)
-    @FreqLimit('1m', 1, 'all')
-    guarded() {
-      return 'ok';
-    }
-  }
-  const warning =
-    'Both.limited, Both.also: limits on message handlers of an application that answers HTTP too. Nest puts global ' +
-    'guards before them only where the microservice is connected with { inheritAppConfig: true }: connect it so, or ' +
-    'write @UseGuards(FreqLimitGuard) beside the limits, which also ends this warning.';
-
-  it('has no global guard before its messages, and says so when it starts', async () => {
-    const warnings = logged('warn');
-    const transport = await transportOf('tcp');
-    const { url } = await startHybrid(transport, { controllers: [Both, Guarded], limits: inRedis() });
-    const caller = callerOf(transport);
-    expect([await caller.ask('limited', {}), await caller.ask('limited', {})]).toEqual(['ok', 'ok']);
-    expect([await caller.ask('guarded', {}), await caller.ask('guarded', {})]).toEqual(['ok', denied()]);
-    expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
-    expect(warnings).toEqual([warning]);
-  });
-
-  it('has it with inheritAppConfig', async () => {
-    const transport = await transportOf('tcp');
-    const parts = { controllers: [Both, Guarded], limits: inRedis() };
-    await startHybrid(transport, parts, { inheritAppConfig: true });
-    const caller = callerOf(transport);
-    expect([await caller.ask('limited', {}), await caller.ask('limited', {})]).toEqual(['ok', denied()]);
-    expect([await caller.ask('guarded', {}), await caller.ask('guarded', {})]).toEqual(['ok', denied()]);
-    expect(await caller.ask('free', {})).toBe('free');
-    expect(await keysOf(suite.client, suite.namespace)).toHaveLength(2);
-  });
-
-  it('is not warned where all limited messages are guarded, or have the module’s rules alone', async () => {
-    const warnings = logged('warn');
-    @Controller()
-    @UseGuards(class extends FreqLimitGuard {})
-    class GuardedAsClass {
-      @MessagePattern('a')
-      @FreqLimit('1m', 1, 'all')
-      a() {}
-    }
-    @Controller()
-    class ModuleRulesAlone {
-      @MessagePattern('b')
-      b() {}
-    }
-    const limits = { rules: [{ window: '1m', limit: 9 }] } as const;
-    await startApp('express', { controllers: [GuardedAsClass, ModuleRulesAlone, Guarded], limits });
-    expect(warnings).toEqual([]);
-  });
-
-  it('is not meant where there is no HTTP', async () => {
-    const warnings = logged('warn');
-    await startMicroservice(await transportOf('tcp'), { controllers: [Both] });
-    expect(warnings).toEqual([]);
-  });
-});
-
-describe('a handler that another library calls, with arguments and a kind of its own', () => {
-  const seen: string[] = [];
-
-  @Injectable()
-  class Queue {
-    free(message: unknown) {
-      return message;
-    }
-    @Tagged()
-    @FreqLimit('1m', 2, '{ip}')
-    limited(message: unknown) {
-      return message;
-    }
-    @Tagged()
-    @FreqLimit('1m', 1, '{body.phone}{headers.x-tenant}')
-    phone() {
-      return 'sent';
-    }
-    @Tagged()
-    @FreqLimit({ window: '1m', limit: 1, key: 'all', countWhen: 'failure' })
-    failures(message: string) {
-      if (message === 'wrong') throw new Error('wrong');
-      return message;
-    }
-  }
-
-  /** Stands for the decorator of such a library. */
-  function Tagged(): MethodDecorator {
-    return (_target, name, descriptor) => {
-      seen.push(String(name));
-      Reflect.defineMetadata('queue', true, descriptor.value as object);
-    };
-  }
-
-  async function start(limits: FreqLimitOptions) {
-    const { app } = await startApp('express', { providers: [Queue], limits });
-    const queue = app.get(Queue);
-    return (name: 'free' | 'limited' | 'phone' | 'failures', ...args: unknown[]): Promise<unknown> => {
-      const call = app
-        .get(ExternalContextCreator)
-        .create(
-          queue,
-          queue[name] as (...args: unknown[]) => unknown,
-          name,
-          undefined,
-          undefined,
-          undefined,
-          undefined,
-          undefined,
-          'rmq',
-        );
-      return call(...args) as Promise<unknown>;
-    };
-  }
-
-  it('runs without rules, whatever its arguments are', async () => {
-    const call = await start(inRedis());
-    for (const args of [[], ['text', 7], [undefined], [null], [{ ip: '10.0.0.1' }, {}]]) {
-      expect(await call('free', ...args)).toBe(args[0]);
-    }
-    expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
-  });
-
-  it('is left alone by the module’s rules by address', async () => {
-    const call = await start({ ...inRedis(), rules: [{ window: '1m', limit: 1, key: '{ip}' }] });
-    const warnings = logged('warn');
-    for (const message of [{ ip: '10.0.0.1' }, 'text', undefined])
-      expect(await call('free', message)).toBe(message);
-    expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
-    expect(warnings).toEqual([]);
-  });
-
-  it('is counted by its own rules, all callers together, and denied by an HTTP exception without headers', async () => {
-    const call = await start({ ...inRedis(), headers: 'both' });
-    // the second argument looks like a response
-    const raw = { header: unreachable, setHeader: unreachable };
-    expect(await call('limited', { ip: '10.0.0.1' }, raw)).toEqual({ ip: '10.0.0.1' });
-    expect(await call('limited', 'text', raw)).toBe('text');
-    const error = await call('limited', { ip: '10.0.0.2' }, raw).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(HttpException);
-    expect((error as HttpException).getStatus()).toBe(429);
-    expect(isFreqLimitExceeded(error)).toBe(true);
-    expect(await keysOf(suite.client, suite.namespace)).toHaveLength(1);
-  });
-
-  it('settles each call by itself, though a call has nothing to itself', async () => {
-    const call = await start(inRedis());
-    const shared = {};
-    expect(await call('failures', 'right', shared)).toBe('right');
-    await expect(call('failures', 'wrong', shared)).rejects.toThrow('wrong');
-    await expect(call('failures', 'right', shared)).rejects.toThrow('Too many requests');
-  });
-
-  it('is read and answered as the application describes it', async () => {
-    const call = await start({ ...inRedis(), contextAdapters: { rmq: RMQ } });
-    const from = (tenant: string) => ({ properties: { headers: { 'x-tenant': tenant } } });
-    expect(await call('phone', { phone: 1 }, from('a'))).toBe('sent');
-    expect(await call('phone', { phone: 1 }, from('b'))).toBe('sent');
-    const error = await call('phone', { phone: 1 }, from('a')).catch((thrown: unknown) => thrown);
-    expect(error).not.toBeInstanceOf(HttpException);
-    expect((error as Error).message).toBe('Too many requests, try again in 60 s');
-    expect(isFreqLimitExceeded(error)).toBe(true);
   });
 });
 

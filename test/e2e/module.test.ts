@@ -1,17 +1,19 @@
 import { Controller, Get, Injectable, Logger, Module } from '@nestjs/common';
 import { jest } from '@jest/globals';
+import { ExternalContextCreator, LazyModuleLoader } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
 import { once } from 'node:events';
+import { FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import {
   FreqLimit,
   FreqLimitModule,
   type FreqLimitOptions,
   type FreqLimitOptionsFactory,
   FreqLimitService,
+  isFreqLimitExceeded,
 } from '../../src/index.js';
-import { FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
-import { closeApps, PLATFORMS, serve, statuses } from '../support/app.js';
+import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { clientOf, keysOf, plainClient, redisUrl, uniqueNamespace } from '../support/redis.js';
 
 @Controller()
@@ -303,5 +305,34 @@ describe('the module', () => {
     ]);
     await closeApps();
     await server.stop();
+  });
+});
+
+describe('a module loaded later', () => {
+  it('has its handlers limited, by their own rules and the module’s', async () => {
+    @Injectable()
+    class Late {
+      @FreqLimit({ window: '1m', limit: 2, name: 'late' })
+      run() {
+        return 'ok';
+      }
+      plain() {
+        return 'ok';
+      }
+    }
+    @Module({ providers: [Late] })
+    class LateModule {}
+    const rules = [{ window: '1m', limit: 3, key: 'everybody', name: 'app' }] as const;
+    const { app } = await startApp('express', { limits: { rules } });
+    const late = (await app.get(LazyModuleLoader).load(() => LateModule)).get(Late);
+    const response = { headersSent: false, set: () => undefined };
+    const invoke = (method: 'run' | 'plain'): Promise<unknown> => {
+      const handler = app.get(ExternalContextCreator).create(late, late[method], method, 'none') as (
+        ...args: unknown[]
+      ) => Promise<unknown>;
+      return handler({ ip: '203.0.113.7' }, response).catch((error: unknown) => isFreqLimitExceeded(error));
+    };
+    expect([await invoke('run'), await invoke('run'), await invoke('run')]).toEqual(['ok', 'ok', true]);
+    expect([await invoke('plain'), await invoke('plain')]).toEqual(['ok', true]);
   });
 });

@@ -1,29 +1,54 @@
-import { Body, Controller, Post } from '@nestjs/common';
-import { FreqLimit } from '../../src/index.js';
-import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
-
-@Controller('sms')
-@FreqLimit('1m', 600, '{ip}')
-class SmsController {
-  @Post('code')
-  @FreqLimit('1m', 1, 'phone:{body.phone}')
-  @FreqLimit({ window: '1d', limit: 10, key: 'phone:{body.phone}', name: 'daily' })
-  send(@Body() body: { phone?: string }) {
-    return { sentTo: body.phone };
-  }
-}
+import { readFileSync } from 'node:fs';
+import { SmsController } from '../../examples/options/sms.controller.js';
+import { AppModule } from '../../examples/quick-start/app.module.js';
+import { TestClock, useMemoryStore } from '../../src/testing/index.js';
+import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
+import { limitHeaders, post } from '../support/http.js';
 
 afterEach(closeApps);
 
-describe.each(PLATFORMS)('the quick start on %s', (platform) => {
-  it('lets one code a minute go to a phone', async () => {
+/** The response that the README shows. */
+function responseInReadme() {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const [, text = ''] = /^```http\n(.*?)^```$/ms.exec(readme) ?? [];
+  const [head = '', body = ''] = text.split('\n\n');
+  const [status = '', ...headers] = head.split('\n');
+  return {
+    status,
+    headers: Object.fromEntries(
+      headers.map((line) => [line.split(': ', 1)[0]!.toLowerCase(), line.slice(line.indexOf(': ') + 2)]),
+    ),
+    body: JSON.parse(body) as unknown,
+  };
+}
+
+describe.each(PLATFORMS)('the first example of the README on %s', (platform) => {
+  const start = () =>
+    serve(platform, { imports: [AppModule] }, (builder) => useMemoryStore(builder, new TestClock()));
+  const guess = { user: 'ann', password: 'guess' };
+
+  it('denies the sixth attempt after five wrong passwords, as the README shows', async () => {
+    const { url } = await start();
+    expect(await statuses(5, () => post(`${url}/login`, guess))).toEqual(Array(5).fill(401));
+    const denied = await post(`${url}/login`, { ...guess, password: 'open sesame' });
+    expect({
+      status: `HTTP/1.1 ${denied.status} ${denied.statusText}`,
+      headers: limitHeaders(denied),
+      body: await denied.json(),
+    }).toEqual(responseInReadme());
+  });
+
+  it('counts no right password', async () => {
+    const { url } = await start();
+    const right = { user: 'ann', password: 'open sesame' };
+    expect(await statuses(10, () => post(`${url}/login`, right))).toEqual(Array(10).fill(201));
+  });
+});
+
+describe.each(PLATFORMS)('three limits on one handler on %s', (platform) => {
+  it('let one code a minute go to a phone', async () => {
     const { url } = await startApp(platform, { controllers: [SmsController] });
-    const send = (phone: string): Promise<Response> =>
-      fetch(`${url}/sms/code`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ phone }),
-      });
+    const send = (phone: string) => post(`${url}/sms/code`, { phone });
     expect(await statuses(3, () => send('13800000000'))).toEqual([201, 429, 429]);
     const other = await send('13900000000');
     expect(other.status).toBe(201);
@@ -36,7 +61,7 @@ describe.each(PLATFORMS)('the quick start on %s', (platform) => {
     expect(await denied.json()).toEqual({
       statusCode: 429,
       error: 'Too Many Requests',
-      message: 'Too many requests, try again in 60 s',
+      message: 'Too many requests. Try again in 60 s.',
       retryAfter: 60,
     });
   });

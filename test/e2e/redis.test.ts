@@ -1,9 +1,14 @@
 import { Controller, Get, Post } from '@nestjs/common';
-import type { Redis } from 'ioredis';
-import { FreqLimit, FreqLimitService } from '../../src/index.js';
-import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
+import { Test } from '@nestjs/testing';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from '../../src/index.js';
+import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post, remaining } from '../support/http.js';
-import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
+import { limitsIn } from '../support/kinds.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { keysOf, plainClient } from '../support/redis.js';
+
+const suite = redisSuite();
 
 @Controller('sms')
 @FreqLimit('1m', 600, '{ip}')
@@ -24,26 +29,18 @@ class SmsController {
   }
 }
 
+async function startService(limits: FreqLimitOptions) {
+  const module = await Test.createTestingModule({ imports: [FreqLimitModule.forRoot(limits)] }).compile();
+  await module.init();
+  return { service: module.get(FreqLimitService), close: () => module.close() };
+}
+
 describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
-  let client: Redis;
-  let namespace: string;
   const start = (extra: object = {}) =>
     startApp(platform, {
       controllers: [SmsController],
-      limits: { redis: redisUrl(), namespace, timeoutMs: 5_000, ...extra },
+      limits: { ...limitsIn('redis', suite), ...extra },
     });
-
-  beforeAll(() => {
-    client = plainClient();
-  });
-  beforeEach(() => {
-    namespace = uniqueNamespace();
-  });
-  afterEach(async () => {
-    await closeApps();
-    expect(await sweep(client, namespace)).toEqual([]);
-  });
-  afterAll(() => client.quit());
 
   it('cost a request with five decorators and one of its class exactly one command', async () => {
     const { url } = await start();
@@ -54,14 +51,14 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     const monitor = await watcher.monitor();
     const seen: string[][] = [];
     monitor.on('monitor', (_time: string, args: string[], source: string) => {
-      if (source !== 'lua' && args.some((arg) => arg.startsWith(`${namespace}:`))) seen.push(args);
+      if (source !== 'lua' && args.some((arg) => arg.startsWith(`${suite.namespace}:`))) seen.push(args);
     });
     const response = await send();
     expect(response.status).toBe(201);
     expect(Object.keys(remaining(response))).toHaveLength(6);
     // a second command of the first request would come before the one of this request
     await post(`${url}/sms/code`, { phone: '139' });
-    await client.get(`${namespace}:end`);
+    await suite.client.get(`${suite.namespace}:end`);
     while (!seen.some((args) => args[0]?.toLowerCase() === 'get'))
       await new Promise((resolve) => setTimeout(resolve, 5));
     monitor.disconnect();
@@ -71,8 +68,8 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     const [, , numkeys, ...rest] = commands[0]!;
     // every key is declared, and what is declared as a key is a counter
     expect(Number(numkeys)).toBe(6);
-    expect(rest.slice(0, 6).every((key) => key.startsWith(`${namespace}:`))).toBe(true);
-    expect(rest.slice(6).some((arg) => arg.startsWith(`${namespace}:`))).toBe(false);
+    expect(rest.slice(0, 6).every((key) => key.startsWith(`${suite.namespace}:`))).toBe(true);
+    expect(rest.slice(6).some((arg) => arg.startsWith(`${suite.namespace}:`))).toBe(false);
   });
 
   it('hold for all processes together, whatever their clocks say', async () => {
@@ -89,8 +86,8 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
       Array.from({ length: 200 }, (_, i) => post(`${(i % 2 === 0 ? a : b).url}/sms/code`, { phone: 'many' })),
     );
     expect(all.filter(({ status }) => status === 201)).toHaveLength(3);
-    const daily = (await keysOf(client, namespace)).find((key) => key.includes(':86400000:'))!;
-    expect(await client.get(daily)).toBe('3');
+    const daily = (await keysOf(suite.client, suite.namespace)).find((key) => key.includes(':86400000:'))!;
+    expect(await suite.client.get(daily)).toBe('3');
   });
 
   it.each(['memory', 'Redis'])('give the same answers from %s', async (store) => {
@@ -114,7 +111,7 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     const flusher = { stopped: false };
     const flushing = (async () => {
       while (!flusher.stopped) {
-        await client.script('FLUSH');
+        await suite.client.script('FLUSH');
         await new Promise((resolve) => setTimeout(resolve, 3));
       }
     })();
@@ -129,78 +126,128 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     await flushing;
     expect(codes.filter((code) => code === 201)).toHaveLength(3);
     expect(codes.filter((code) => code === 429)).toHaveLength(97);
-    const minute = (await keysOf(client, namespace)).filter((key) => key.includes(':60000:'));
-    expect((await client.mget(minute)).sort()).toEqual(['3', '3']);
+    const minute = (await keysOf(suite.client, suite.namespace)).filter((key) => key.includes(':60000:'));
+    expect((await suite.client.mget(minute)).sort()).toEqual(['3', '3']);
   });
 
   it.each([999, 2])('mend a counter of %i that somebody left without an end', async (value) => {
     // what this process remembers of a counter it would mend a second later
     const { url } = await start({ denyCache: false });
     await fetch(`${url}/sms/ten`);
-    const key = (await keysOf(client, namespace)).find((one) => one.includes(':10000:'))!;
-    await client.set(key, value);
+    const key = (await keysOf(suite.client, suite.namespace)).find((one) => one.includes(':10000:'))!;
+    await suite.client.set(key, value);
     const ask = (): Promise<Response> => fetch(`${url}/sms/ten`);
     expect(await statuses(2, ask)).toEqual(value === 2 ? [200, 429] : [429, 429]);
-    const left = await client.pttl(key);
+    const left = await suite.client.pttl(key);
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThanOrEqual(10_000);
     const wait = Number((await ask()).headers.get('retry-after'));
     expect(wait).toBeGreaterThanOrEqual(1);
     expect(wait).toBeLessThanOrEqual(10);
-    await client.persist(key);
+    await suite.client.persist(key);
     expect((await ask()).status).toBe(429);
-    expect(await client.pttl(key)).toBeGreaterThan(0);
-  });
-
-  it('need no more rights than the documented ones', async () => {
-    const user = namespace.replace('-', '');
-    const rights =
-      `~${namespace}:* -@all +evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpiretime +time +get +set +del +info`.split(
-        ' ',
-      );
-    await client.acl('SETUSER', user, 'on', '>secret', 'resetkeys', ...rights);
-    const url = new URL(redisUrl());
-    url.username = user;
-    url.password = 'secret';
-    const { app } = await start({ redis: url.href });
-    const service = app.get(FreqLimitService);
-    const check = { key: 'x', window: '1m', limit: 1 } as const;
-    expect((await service.consume(check)).allowed).toBe(true);
-    expect((await service.consume([check, { ...check, key: 'y' }])).allowed).toBe(false);
-    await service.reset(check);
-    expect((await service.peek(check)).allowed).toBe(true);
-    await closeApps();
-    await client.acl('DELUSER', user);
-  });
-
-  it('leave no counter without an end where the right to set one is missing', async () => {
-    const user = namespace.replace('-', '');
-    const rights = `~${namespace}:* -@all +evalsha +eval +incr +incrby +decrby +pttl +get +set +del +info`;
-    await client.acl('SETUSER', user, 'on', '>secret', 'resetkeys', ...rights.split(' '));
-    const url = new URL(redisUrl());
-    url.username = user;
-    url.password = 'secret';
-    const { app } = await start({ redis: url.href });
-    const service = app.get(FreqLimitService);
-    for (let i = 0; i < 5; i++) {
-      expect((await service.consume({ key: `k${i}`, window: '1m', limit: 1 })).source).toBe('memory');
-    }
-    expect(await keysOf(client, namespace)).toEqual([]);
-    await closeApps();
-    await client.acl('DELUSER', user);
+    expect(await suite.client.pttl(key)).toBeGreaterThan(0);
   });
 
   it('answer 503, never a pass, where a key holds no counter', async () => {
     const { url } = await start({ onStoreError: 'deny' });
     await fetch(`${url}/sms/ten`);
-    const key = (await keysOf(client, namespace)).find((one) => one.includes(':10000:'))!;
-    await client.del(key);
-    await client.lpush(key, 'x');
+    const key = (await keysOf(suite.client, suite.namespace)).find((one) => one.includes(':10000:'))!;
+    await suite.client.del(key);
+    await suite.client.lpush(key, 'x');
     const response = await fetch(`${url}/sms/ten`);
     expect(response.status).toBe(503);
     expect(response.headers.has('ratelimit')).toBe(false);
     expect(await response.text()).not.toMatch(/undefined|NaN|WRONGTYPE/);
-    await client.del(key);
+    await suite.client.del(key);
     expect((await fetch(`${url}/sms/ten`)).status).toBe(200);
+  });
+});
+
+describe('a counter somebody left without an end', () => {
+  it.each([true, false])('lets its owner in again after a window, countDenied %s', async (countDenied) => {
+    @Controller()
+    class Three {
+      @Get()
+      @FreqLimit({ window: '1s', limit: 3, name: 'one', countDenied })
+      get() {
+        return 'ok';
+      }
+    }
+    const { url } = await startApp('express', { controllers: [Three], limits: limitsIn('redis', suite) });
+    await fetch(url);
+    const [key] = await keysOf(suite.client, suite.namespace);
+    await suite.client.set(key!, 999);
+    expect(await statuses(1, () => fetch(url))).toEqual([429]);
+    const left = await suite.client.pttl(key!);
+    expect(left === -2 || (left >= 0 && left <= 1_000)).toBe(true);
+    let answer = await fetch(url);
+    while (answer.status === 429) {
+      await sleep(20);
+      answer = await fetch(url);
+    }
+    expect(remaining(answer)).toEqual({ one: 2 });
+  });
+});
+
+describe.each(PLATFORMS)('a counter below zero on %s', (platform) => {
+  it('grants nothing beyond the limit', async () => {
+    @Controller()
+    class Three {
+      @Get()
+      @FreqLimit({ window: '1m', limit: 3, name: 'three' })
+      get() {
+        return 'ok';
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [Three], limits: limitsIn('redis', suite) });
+    await fetch(url);
+    const [key] = await keysOf(suite.client, suite.namespace);
+    await suite.client.set(key!, -5, 'PX', 30_000);
+    const seen = [];
+    for (let i = 0; i < 5; i++) {
+      const answer = await fetch(url);
+      seen.push([answer.status, remaining(answer)['three']]);
+    }
+    expect(seen).toEqual([
+      [200, 2],
+      [200, 1],
+      [200, 0],
+      [429, 0],
+      [429, 0],
+    ]);
+  });
+});
+
+describe('a server that drops scripts', () => {
+  it('counts each visit once after 600 other scripts', async () => {
+    const { service, close } = await startService(limitsIn('redis', suite));
+    const check = { key: 'x', window: '1m', limit: 3 } as const;
+    await service.consume(check);
+    await Promise.all(Array.from({ length: 600 }, (_, i) => suite.client.eval(`return ${i}`, 0)));
+    expect((await service.consume(check)).tightest!.used).toBe(2);
+    await suite.client.script('FLUSH');
+    expect((await service.consume(check)).tightest!.used).toBe(3);
+    expect((await service.consume(check)).allowed).toBe(false);
+    await close();
+  });
+});
+
+describe('two modules on one client', () => {
+  it('use neither each other’s options nor counters', async () => {
+    const redis = plainClient();
+    const [plain, counting] = await Promise.all([
+      startService({ redis, namespace: `${suite.namespace}:a` }),
+      startService({ redis, namespace: `${suite.namespace}:b`, countDenied: true }),
+    ]);
+    const check = { key: 'x', window: '1m', limit: 1 } as const;
+    for (const allowed of [true, false, false]) {
+      expect((await plain.service.consume(check)).allowed).toBe(allowed);
+      expect((await counting.service.consume(check)).allowed).toBe(allowed);
+    }
+    expect((await plain.service.peek(check)).tightest!.used).toBe(1);
+    expect((await counting.service.peek(check)).tightest!.used).toBe(3);
+    await Promise.all([plain.close(), counting.close()]);
+    await redis.quit();
   });
 });

@@ -1,5 +1,6 @@
-import { Controller, Get, Injectable } from '@nestjs/common';
+import { Controller, Get, Injectable, Post } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
+import { Redis } from 'ioredis';
 import {
   FreqLimit,
   FreqLimitModule,
@@ -9,10 +10,10 @@ import {
 } from '../../src/index.js';
 import { closeApps, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
+import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
-import { Post } from '@nestjs/common';
 
-afterEach(closeApps);
+const suite = redisSuite();
 
 describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
   const namespace = uniqueNamespace();
@@ -319,5 +320,33 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
       isFreqLimitError(null),
       isFreqLimitExceeded(undefined),
     ]).toEqual([false, false, false]);
+  });
+});
+
+describe('a reset', () => {
+  it('lets the caller in on every process, through clients with a prefix too', async () => {
+    @Controller()
+    class Login {
+      @Post()
+      @FreqLimit({ window: '1m', limit: 1, key: 'user:{body.user}', name: 'user' })
+      login() {
+        return 'ok';
+      }
+    }
+    const clients = [1, 2].map(() => new Redis(redisUrl(), { keyPrefix: `${suite.namespace}:` }));
+    const [one, two] = await Promise.all(
+      clients.map((redis) => startApp('express', { controllers: [Login], limits: { redis } })),
+    );
+    const login = (): Promise<Response> => post(one!.url, { user: 'ann' });
+    expect(await statuses(2, login)).toEqual([201, 429]);
+    const counter = { rule: 'user', controller: Login, handler: 'login', key: 'ann' };
+    await two!.app.get(FreqLimitService).reset(counter);
+    // what the other process remembers it believes for a second
+    while ((await login()).status !== 201) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await statuses(1, login)).toEqual([429]);
+    await one!.app.get(FreqLimitService).reset(counter);
+    expect(await statuses(2, login)).toEqual([201, 429]);
+    await closeApps();
+    await Promise.all(clients.map((redis) => redis.quit()));
   });
 });

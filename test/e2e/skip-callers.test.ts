@@ -1,17 +1,9 @@
 import { Controller, Get } from '@nestjs/common';
-import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from '../../src/index.js';
-import { ExpressAdapter } from '@nestjs/platform-express';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { Test } from '@nestjs/testing';
-import { type Platform, PLATFORMS, startApp, statuses } from '../support/app.js';
-import { closeApps } from '../support/app.js';
+import { FreqLimit, FreqLimitService } from '../../src/index.js';
+import { closeApps, PLATFORMS, startBehindProxy, startApp, statuses } from '../support/app.js';
 import { limitHeaders } from '../support/http.js';
 
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  await closeApps();
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
+afterEach(closeApps);
 
 @Controller()
 class Limited {
@@ -20,21 +12,6 @@ class Limited {
   get() {
     return 'ok';
   }
-}
-
-/** An application behind a proxy on this machine. */
-async function behindProxy(platform: Platform, limits: FreqLimitOptions): Promise<string> {
-  const module = await Test.createTestingModule({
-    imports: [FreqLimitModule.forRoot(limits)],
-    controllers: [Limited],
-  }).compile();
-  const express = new ExpressAdapter();
-  express.set('trust proxy', 'loopback');
-  const adapter = platform === 'express' ? express : new FastifyAdapter({ trustProxy: 'loopback' });
-  const app = module.createNestApplication(adapter, { logger: false });
-  closing.push(() => app.close());
-  await app.listen(0, '127.0.0.1');
-  return (await app.getUrl()).replace('[::1]', '127.0.0.1');
 }
 
 describe.each(PLATFORMS)('visits that are left out on %s', (platform) => {
@@ -51,7 +28,9 @@ describe.each(PLATFORMS)('visits that are left out on %s', (platform) => {
   });
 
   it('come from the address itself, and not from its neighbour in the same /64', async () => {
-    const url = await behindProxy(platform, { skipAddresses: ['2001:db8::1', '203.0.113.0/24'] });
+    const { url } = await startBehindProxy(platform, Limited, {
+      skipAddresses: ['2001:db8::1', '203.0.113.0/24'],
+    });
     const ask = (address: string) => () => fetch(url, { headers: { 'x-forwarded-for': address } });
     expect(await statuses(2, ask('2001:DB8:0::1'))).toEqual([200, 200]);
     expect(await statuses(2, ask('2001:db8::2'))).toEqual([200, 429]);
@@ -62,7 +41,7 @@ describe.each(PLATFORMS)('visits that are left out on %s', (platform) => {
   });
 
   it('do not come through a second proxy that is not trusted, even if its address is allowed', async () => {
-    const url = await behindProxy(platform, { skipAddresses: ['10.0.0.0/8'] });
+    const { url } = await startBehindProxy(platform, Limited, { skipAddresses: ['10.0.0.0/8'] });
     const ask = (list: string) => () => fetch(url, { headers: { 'x-forwarded-for': list } });
     expect(await statuses(2, ask('10.0.0.2'))).toEqual([200, 200]);
     expect(await statuses(2, ask('203.0.113.9, 10.0.0.2'))).toEqual([200, 429]);

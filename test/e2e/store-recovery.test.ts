@@ -1,10 +1,13 @@
-import { Logger } from '@nestjs/common';
+import { Controller, Get, Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import { FreqLimitHealthIndicator, FreqLimitService, type FreqLimitOptions } from 'nestjs-freq-limit';
-import { closeApps, startApp } from '../support/app.js';
+import { FreqLimitHealthIndicator, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
+import { once } from 'node:events';
+import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
+import { FreqLimit } from '../../src/index.js';
+import { closeApps, startApp, statuses } from '../support/app.js';
 import { until } from '../support/cluster.js';
-import { plainClient, uniqueNamespace } from '../support/redis.js';
-import { type Server, startServer } from '../support/server.js';
+import { clientOf, plainClient, uniqueNamespace } from '../support/redis.js';
+import { freePort, type Server, startServer } from '../support/server.js';
 
 const HOUR = { window: '1h', limit: 1e6 } as const;
 let server: Server;
@@ -119,4 +122,41 @@ describe('a server that is full', () => {
     expect(service.health()).toMatchObject({ isUp: true, reason: undefined });
     await admin.quit();
   }, 40_000);
+});
+
+@Controller()
+class Limited {
+  @Get()
+  @FreqLimit({ window: '1m', limit: 1, name: 'one' })
+  get() {
+    return 'ok';
+  }
+}
+
+describe('a Redis that comes and goes', () => {
+  it('ends in no rejection that nobody awaits, and counts whenever it is there', async () => {
+    // Jest fails a test on a rejection that nobody handles
+    const port = await freePort();
+    const { app, url } = await startApp('express', {
+      controllers: [Limited],
+      limits: {
+        redis: `redis://127.0.0.1:${port}`,
+        namespace: uniqueNamespace(),
+        timeoutMs: 5_000,
+        denyCache: false,
+        onStoreError: 'deny',
+      },
+    });
+    const connection = clientOf(app.get<object>(FREQ_LIMIT_STORE));
+    for (let round = 0; round < 2; round++) {
+      expect(await statuses(2, () => fetch(url))).toEqual([503, 503]);
+      const server = await startServer([], port);
+      if (connection.status !== 'ready') await once(connection, 'ready');
+      expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
+      const lost = once(connection, 'close');
+      await server.stop();
+      await lost;
+    }
+    expect(await statuses(1, () => fetch(url))).toEqual([503]);
+  });
 });

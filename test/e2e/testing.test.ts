@@ -1,5 +1,7 @@
 import { Controller, Get, Injectable, type ModuleMetadata, UseGuards } from '@nestjs/common';
+import { jest } from '@jest/globals';
 import { APP_GUARD } from '@nestjs/core';
+import { Test } from '@nestjs/testing';
 import {
   FreqLimit,
   FreqLimitGuard,
@@ -102,5 +104,39 @@ describe.each(PLATFORMS)('an application under test on %s', (platform) => {
     const start = () => serve(platform, SYNC, (builder) => useMemoryStore(builder));
     const [a, b] = await Promise.all([start(), start()]);
     for (const { url } of [a, b]) await expectLimited(() => fetch(url), { passes: 2, retryAfter: 60 });
+  });
+});
+
+describe.each(PLATFORMS)('on %s', (platform) => {
+  it('the service can be replaced in a test', async () => {
+    const consume = jest.fn(() => Promise.resolve({ allowed: false }));
+    const { app } = await serve(
+      platform,
+      { imports: [FreqLimitModule.forRoot()], controllers: [Limited] },
+      (builder) => builder.overrideProvider(FreqLimitService).useValue({ consume }),
+    );
+    expect(await app.get(FreqLimitService).consume({ key: 'x', window: '1m' })).toEqual({ allowed: false });
+  });
+});
+
+describe('a test that moves the clock', () => {
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it('has the answers of the service without moving it, and a new window when it does', async () => {
+    const module = await Test.createTestingModule({ imports: [FreqLimitModule.forRoot()] }).compile();
+    await module.init();
+    const service = module.get(FreqLimitService);
+    jest.useFakeTimers();
+    const visit = async (): Promise<boolean> =>
+      (await service.consume({ key: 'x', window: '1m', limit: 1 })).allowed;
+    expect([await visit(), await visit()]).toEqual([true, false]);
+    jest.advanceTimersByTime(59_000);
+    expect(await visit()).toBe(false);
+    jest.advanceTimersByTime(1_001);
+    expect([await visit(), await visit()]).toEqual([true, false]);
+    expect(jest.getTimerCount()).toBe(0);
+    await module.close();
   });
 });

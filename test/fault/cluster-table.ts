@@ -4,13 +4,11 @@ import type { Books } from './cluster-load.js';
 
 const HEAD = [
   'fault',
-  'visits',
+  'requests',
   'longest wait, ms',
-  'refused',
+  'without Redis',
   'late',
-  'doubled',
   'lost',
-  'without end',
   'log lines',
   'seconds to normal',
 ];
@@ -20,8 +18,8 @@ export class FaultTable {
   private readonly rows: string[][] = [HEAD, HEAD.map(() => '---')];
 
   add(fault: string, books: Books, logLines: number, toNormalMs: number): void {
-    const { visits, longestMs, refused, late, doubled, lost, withoutEnd } = books;
-    const figures = [visits, Math.round(longestMs), refused, late, doubled, lost, withoutEnd, logLines];
+    const { visits, longestMs, refused, late, lost } = books;
+    const figures = [visits, Math.round(longestMs), refused, late, lost, logLines];
     const seconds = Number.isNaN(toNormalMs) ? '–' : (toNormalMs / 1_000).toFixed(1);
     this.rows.push([fault, ...figures.map(String), seconds]);
   }

@@ -79,7 +79,7 @@ function watched(fault: Omit<Fault<WatchedPair>, 'topology' | 'start' | 'lastsMs
 
 const WAY: readonly Fault<LoneServer>[] = [
   lone({
-    name: 'no server at the start, one later',
+    name: 'no server at start-up, one later',
     reach: ({ direct }) => direct,
     comesFirst: true,
     make: (scene) => scene.kill(),
@@ -88,7 +88,7 @@ const WAY: readonly Fault<LoneServer>[] = [
     expected: { ...OUTAGE, neverLate: true },
   }),
   lone({
-    name: 'replies lost, five times',
+    name: 'five replies lost',
     make: async ({ proxy }) => {
       for (let i = 0; i < 5; i++) {
         proxy.loseNextReply();
@@ -100,7 +100,7 @@ const WAY: readonly Fault<LoneServer>[] = [
     expected: { ...OUTAGE, outages: 5 },
   }),
   lone({
-    name: 'three questions and three answers cut in half',
+    name: 'three calls and three replies cut in half',
     make: async ({ wire }) => {
       for (const side of ['question', 'answer', 'question', 'answer', 'question', 'answer'] as const) {
         wire.cutNext(side);
@@ -120,14 +120,14 @@ const WAY: readonly Fault<LoneServer>[] = [
     expected: { ...OUTAGE, refused: 'any' },
   }),
   lone({
-    name: 'answers late by 50 ms',
+    name: 'replies delayed by 50 ms',
     make: ({ wire }) => void (wire.delayMs = 50),
     lastsMs: 1_500,
     end: ({ wire }) => void (wire.delayMs = 0),
     expected: INVISIBLE,
   }),
   lone({
-    name: 'answers late by 400 ms',
+    name: 'replies delayed by 400 ms',
     make: ({ wire }) => void (wire.delayMs = 400),
     lastsMs: 2_000,
     end: ({ wire }) => void (wire.delayMs = 0),
@@ -141,7 +141,7 @@ const WAY: readonly Fault<LoneServer>[] = [
     expected: OUTAGE,
   }),
   lone({
-    name: 'packets kept for 2 s, then delivered',
+    name: 'packets held back for 2 s',
     make: ({ wire }) => wire.hold(),
     lastsMs: 2_000,
     end: ({ wire }) => wire.release(),
@@ -151,7 +151,7 @@ const WAY: readonly Fault<LoneServer>[] = [
 
 const SERVER: readonly Fault<LoneServer>[] = [
   lone({
-    name: 'killed, started again with its append-only file',
+    name: 'killed and restarted with its append-only file',
     args: KEEPS_ALL,
     reach: ({ direct }) => direct,
     make: (scene) => scene.kill(),
@@ -160,7 +160,7 @@ const SERVER: readonly Fault<LoneServer>[] = [
     expected: OUTAGE,
   }),
   lone({
-    name: 'killed, and slow to read its append-only file',
+    name: 'killed, slow to read its append-only file',
     args: [...KEEPS_ALL, '--key-load-delay', '300', '--loading-process-events-interval-bytes', '1024'],
     reach: ({ direct }) => direct,
     make: (scene) => scene.kill(),
@@ -169,7 +169,7 @@ const SERVER: readonly Fault<LoneServer>[] = [
     expected: OUTAGE,
   }),
   lone({
-    name: 'killed, started again with nothing saved',
+    name: 'killed and restarted without data',
     reach: ({ direct }) => direct,
     make: (scene) => scene.kill(),
     lastsMs: 1_000,
@@ -185,7 +185,7 @@ const SERVER: readonly Fault<LoneServer>[] = [
     expected: OUTAGE,
   }),
   lone({
-    name: 'hung at the start',
+    name: 'hung at start-up',
     reach: ({ direct }) => direct,
     comesFirst: true,
     make: (scene) => scene.signal('SIGSTOP'),
@@ -194,7 +194,7 @@ const SERVER: readonly Fault<LoneServer>[] = [
     expected: { ...OUTAGE, neverLate: true },
   }),
   lone({
-    name: 'scripts forgotten every 20 ms',
+    name: 'scripts flushed every 20 ms',
     make: async (scene) => {
       for (let i = 0; i < 75; i++) {
         await scene.command('SCRIPT', 'FLUSH');
@@ -213,7 +213,7 @@ const SERVER: readonly Fault<LoneServer>[] = [
     expected: { ...INVISIBLE, mayLose: true },
   }),
   lone({
-    name: "another client's script for 1.5 s",
+    name: "another client's script runs for 1.5 s",
     args: [ANSWERS_BUSY_AFTER, '60000'],
     make: (scene) => scene.run(BUSY(1_500)),
     lastsMs: 0,
@@ -221,7 +221,7 @@ const SERVER: readonly Fault<LoneServer>[] = [
     expected: OUTAGE,
   }),
   lone({
-    name: 'the same, answered with BUSY',
+    name: 'the same, with BUSY replies',
     args: [ANSWERS_BUSY_AFTER, '50'],
     make: (scene) => scene.run(BUSY(1_500)),
     lastsMs: 0,
@@ -239,14 +239,14 @@ const SERVER: readonly Fault<LoneServer>[] = [
     expected: { ...INVISIBLE, otherLines: 1 },
   }),
   lone({
-    name: 'made a replica',
+    name: 'demoted to a replica',
     make: async (scene) => scene.command('REPLICAOF', '127.0.0.1', await freePort()),
     lastsMs: 1_500,
     end: (scene) => scene.command('REPLICAOF', 'NO', 'ONE'),
     expected: { ...OUTAGE, neverLate: true },
   }),
   lone({
-    name: 'made a replica that serves nothing',
+    name: 'demoted to a replica that serves no stale data',
     args: ['--replica-serve-stale-data', 'no'],
     make: async (scene) => scene.command('REPLICAOF', '127.0.0.1', await freePort()),
     lastsMs: 1_500,
@@ -254,7 +254,7 @@ const SERVER: readonly Fault<LoneServer>[] = [
     expected: { ...OUTAGE, neverLate: true },
   }),
   lone({
-    name: 'permission taken away',
+    name: 'permission revoked',
     args: ['--user', 'limiter', 'on', '>secret', '~*', '+@all'],
     reach: ({ redis }) => ({ ...redis, username: 'limiter', password: 'secret' }),
     make: (scene) => scene.command('ACL', 'SETUSER', 'limiter', '-eval', '-evalsha'),
@@ -272,7 +272,7 @@ const PAIR: readonly Fault<WatchedPair>[] = [
     expected: FAILOVER,
   }),
   watched({
-    name: 'primary hung for good',
+    name: 'primary hangs permanently',
     make: (scene) => scene.hangPrimary(),
     end: (scene) => scene.hasChanged(),
     expected: FAILOVER,

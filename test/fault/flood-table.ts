@@ -1,4 +1,4 @@
-// Prints what floods come to, as a Markdown table: node --import ./test/support/typescript.mjs test/fault/flood-table.ts
+// Prints the results of floods as a Markdown table: node --import ./test/support/typescript.mjs test/fault/flood-table.ts
 import { type Flood, flooded, POLICIES } from './flood.js';
 
 const FOR_MS = Number(process.env['FLOOD_SECONDS'] ?? 6) * 1_000;
@@ -11,7 +11,7 @@ const HEAD = [
   'handler runs',
   '503',
   'log lines',
-  'longest standstill, ms',
+  'longest block, ms',
 ];
 
 const floods = (['express', 'fastify'] as const).flatMap((platform) =>

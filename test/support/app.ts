@@ -53,6 +53,23 @@ export async function serve(
   return { app, url: `http://127.0.0.1:${port}` };
 }
 
+/** An application that trusts a proxy on this machine. By address: of a mere count of proxies Fastify 5.12 trusts none. */
+export async function startBehindProxy(
+  platform: Platform,
+  controller: Type,
+  limits: FreqLimitOptions,
+): Promise<{ url: string }> {
+  const parts = { imports: [FreqLimitModule.forRoot(limits)], controllers: [controller] };
+  const module = await Test.createTestingModule(parts).compile();
+  const express = new ExpressAdapter();
+  express.set('trust proxy', 'loopback');
+  const adapter = platform === 'express' ? express : new FastifyAdapter({ trustProxy: 'loopback' });
+  const app = module.createNestApplication(adapter, { logger: false });
+  running.add(app);
+  await app.listen(0, '127.0.0.1');
+  return { url: (await app.getUrl()).replace('[::1]', '127.0.0.1') };
+}
+
 export async function closeApps(): Promise<void> {
   const apps = [...running];
   running.clear();

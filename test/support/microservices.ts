@@ -32,6 +32,16 @@ export interface Caller {
   close(): void;
 }
 
+/** What a caller is told of a denial. */
+export const denied = (retryAfter = 60) => ({
+  error: {
+    status: 'error',
+    code: 'TOO_MANY_REQUESTS',
+    message: `Too many requests, try again in ${retryAfter} s`,
+    retryAfter,
+  },
+});
+
 const running: { close(): unknown }[] = [];
 
 /** To be called after each test. */

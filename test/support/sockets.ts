@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { parse } from 'node:querystring';
 import { io } from 'socket.io-client';
-import { TellExceptions } from '../../examples/websockets/tell-exceptions.filter.js';
+import { SendExceptions } from '../../examples/websockets/send-exceptions.filter.js';
 import { WebSocket } from 'ws';
 import {
   FreqLimitGuard,
@@ -23,6 +23,20 @@ export interface Told {
   readonly event: string;
   readonly data: unknown;
 }
+
+/** What gateways of the tests answer. */
+export const said = (data: unknown): Told => ({ event: 'said', data });
+
+/** What a client is told of a denial. */
+export const denied = (retryAfter = 60) => ({
+  event: 'exception',
+  data: {
+    status: 'error',
+    code: 'TOO_MANY_REQUESTS',
+    message: `Too many requests, try again in ${retryAfter} s`,
+    retryAfter,
+  },
+});
 
 /** A real client of a gateway, of either library. */
 export interface Client {
@@ -49,10 +63,10 @@ function helpNest11(gateway: Type, library: Library): void {
   if (!guarded.has(gateway)) UseGuards(FreqLimitGuard)(gateway);
   guarded.add(gateway);
   const own = ((Reflect.getMetadata(FILTERS, gateway) ?? []) as readonly unknown[]).filter(
-    (filter) => filter !== TellExceptions,
+    (filter) => filter !== SendExceptions,
   );
   Reflect.defineMetadata(FILTERS, own, gateway);
-  if (library === 'ws' && own.length === 0) UseFilters(TellExceptions)(gateway);
+  if (library === 'ws' && own.length === 0) UseFilters(SendExceptions)(gateway);
 }
 
 const clients = new Set<Client>();

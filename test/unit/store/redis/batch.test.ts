@@ -1,7 +1,7 @@
 import type { Check } from '../../../../src/core/check.js';
 import { Batch } from '../../../../src/store/redis/batch.js';
 import { check } from '../../../support/check.js';
-import { batchOf } from './batches.js';
+import { batchOf } from './batch.fixtures.js';
 
 const [a, b, c] = ['a', 'b', 'c'].map((key) => check(key, { limit: 5 })) as [Check, Check, Check];
 

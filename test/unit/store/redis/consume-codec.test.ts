@@ -2,7 +2,7 @@ import type { Check, CheckResult } from '../../../../src/core/check.js';
 import type { Batch } from '../../../../src/store/redis/batch.js';
 import { encodeBatch, readReply } from '../../../../src/store/redis/consume-codec.js';
 import { check } from '../../../support/check.js';
-import { type AnsweredBatch, batchOf, batchWith } from './batches.js';
+import { type AnsweredBatch, batchOf, batchWith } from './batch.fixtures.js';
 
 const [a, b, c] = ['a', 'b', 'c'].map((key) => check(key, { limit: 5 })) as [Check, Check, Check];
 

@@ -1,20 +1,18 @@
 import { Controller, Get, Post } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { Redis } from 'ioredis';
 import {
   FreqLimit,
   FreqLimitModule,
   type FreqLimitOptions,
   FreqLimitService,
+  FreqLimitVerdict,
   type Verdict,
 } from '../../src/index.js';
-import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
-import { post, remaining } from '../support/http.js';
+import { PLATFORMS, startApp, statuses } from '../support/app.js';
+import { limitHeaders, post, remaining } from '../support/http.js';
 import { EVERYWHERE, type Kind, KINDS, limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';
-import { keysOf, plainClient, redisUrl } from '../support/redis.js';
-
-// Failures that users of other limiters met: the batch and its arithmetic.
+import { keysOf } from '../support/redis.js';
 
 const suite = redisSuite();
 
@@ -26,35 +24,6 @@ async function startService(limits: FreqLimitOptions) {
   await module.init();
   return { service: module.get(FreqLimitService), close: () => module.close() };
 }
-
-describe.each(PLATFORMS)('a counter below zero on %s', (platform) => {
-  it('grants nothing beyond the limit', async () => {
-    @Controller()
-    class Three {
-      @Get()
-      @FreqLimit({ window: '1m', limit: 3, name: 'three' })
-      get() {
-        return 'ok';
-      }
-    }
-    const { url } = await startApp(platform, { controllers: [Three], limits: limitsOf('redis') });
-    await fetch(url);
-    const [key] = await keysOf(suite.client, suite.namespace);
-    await suite.client.set(key!, -5, 'PX', 30_000);
-    const seen = [];
-    for (let i = 0; i < 5; i++) {
-      const answer = await fetch(url);
-      seen.push([answer.status, remaining(answer)['three']]);
-    }
-    expect(seen).toEqual([
-      [200, 2],
-      [200, 1],
-      [200, 0],
-      [429, 0],
-      [429, 0],
-    ]);
-  });
-});
 
 describe.each<[(typeof KINDS)[number], number]>([
   ['memory', 20_000],
@@ -140,63 +109,93 @@ describe.each(KINDS)('a visit of no cost on %s', (kind) => {
   });
 });
 
-describe('a reset', () => {
-  it('lets the caller in on every process, through clients with a prefix too', async () => {
+describe.each(EVERYWHERE)('on %s and %s', (platform, kind) => {
+  it('a raised limit lets in whom it has denied, on the same counter', async () => {
+    let limit = 3;
     @Controller()
-    class Login {
-      @Post()
-      @FreqLimit({ window: '1m', limit: 1, key: 'user:{body.user}', name: 'user' })
-      login() {
+    class Plan {
+      @Get()
+      @FreqLimit({ window: '1m', limit: () => limit, name: 'plan' })
+      get() {
         return 'ok';
       }
     }
-    const clients = [1, 2].map(() => new Redis(redisUrl(), { keyPrefix: `${suite.namespace}:` }));
-    const [one, two] = await Promise.all(
-      clients.map((redis) => startApp('express', { controllers: [Login], limits: { redis } })),
-    );
-    const login = (): Promise<Response> => post(one!.url, { user: 'ann' });
-    expect(await statuses(2, login)).toEqual([201, 429]);
-    const counter = { rule: 'user', controller: Login, handler: 'login', key: 'ann' };
-    await two!.app.get(FreqLimitService).reset(counter);
-    // what the other process remembers it believes for a second
-    while ((await login()).status !== 201) await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(await statuses(1, login)).toEqual([429]);
-    await one!.app.get(FreqLimitService).reset(counter);
-    expect(await statuses(2, login)).toEqual([201, 429]);
-    await closeApps();
-    await Promise.all(clients.map((redis) => redis.quit()));
+    const { app, url } = await startApp(platform, { controllers: [Plan], limits: limitsOf(kind) });
+    expect(await statuses(8, () => fetch(url))).toEqual([200, 200, 200, 429, 429, 429, 429, 429]);
+    limit = 10;
+    const raised = await fetch(url);
+    expect([raised.status, remaining(raised)]).toEqual([200, { plan: 6 }]);
+    limit = 3;
+    expect(await statuses(1, () => fetch(url))).toEqual([429]);
+    const check = { controller: Plan, handler: 'get', rule: 'plan', key: '127.0.0.1', limit };
+    expect((await app.get(FreqLimitService).peek(check)).tightest!.used).toBe(4);
   });
-});
 
-describe('a server that drops scripts', () => {
-  it('counts each visit once after 600 other scripts', async () => {
-    const { service, close } = await startService(limitsOf('redis'));
-    const check = { key: 'x', window: '1m', limit: 3 } as const;
-    await service.consume(check);
-    await Promise.all(Array.from({ length: 600 }, (_, i) => suite.client.eval(`return ${i}`, 0)));
-    expect((await service.consume(check)).tightest!.used).toBe(2);
-    await suite.client.script('FLUSH');
-    expect((await service.consume(check)).tightest!.used).toBe(3);
-    expect((await service.consume(check)).allowed).toBe(false);
-    await close();
-  });
-});
-
-describe('two modules on one client', () => {
-  it('use neither each other’s options nor counters', async () => {
-    const redis = plainClient();
-    const [plain, counting] = await Promise.all([
-      startService({ redis, namespace: `${suite.namespace}:a` }),
-      startService({ redis, namespace: `${suite.namespace}:b`, countDenied: true }),
-    ]);
-    const check = { key: 'x', window: '1m', limit: 1 } as const;
-    for (const allowed of [true, false, false]) {
-      expect((await plain.service.consume(check)).allowed).toBe(allowed);
-      expect((await counting.service.consume(check)).allowed).toBe(allowed);
+  it('the largest limit is exact', async () => {
+    const left: unknown[] = [];
+    @Controller()
+    class Most {
+      @Get()
+      @FreqLimit({ window: '1m', limit: Number.MAX_SAFE_INTEGER, name: 'most' })
+      get(@FreqLimitVerdict() { tightest }: Verdict) {
+        left.push(tightest!.remaining);
+        return 'ok';
+      }
     }
-    expect((await plain.service.peek(check)).tightest!.used).toBe(1);
-    expect((await counting.service.peek(check)).tightest!.used).toBe(3);
-    await Promise.all([plain.close(), counting.close()]);
-    await redis.quit();
+    const limits: FreqLimitOptions = { ...limitsOf(kind), headers: 'both' };
+    const { url } = await startApp(platform, { controllers: [Most], limits });
+    await statuses(2, () => fetch(url));
+    expect(limitHeaders(await fetch(url))).toMatchObject({
+      ratelimit: '"most";a=999999999999999;w=60',
+      'x-ratelimit-remaining': '9007199254740988',
+    });
+    expect(left).toEqual([9_007_199_254_740_990, 9_007_199_254_740_989, 9_007_199_254_740_988]);
+  });
+});
+
+describe.each(PLATFORMS)('rules on %s', (platform) => {
+  const get = async (url: string): Promise<Record<string, number>> => remaining(await fetch(url));
+
+  it('keep two windows by one key apart', async () => {
+    @Controller()
+    class Windows {
+      @Get()
+      @FreqLimit('1m', 5, '{ip}')
+      @FreqLimit('1d', 50, '{ip}')
+      get() {
+        return 'ok';
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [Windows] });
+    expect(await statuses(6, () => fetch(url))).toEqual([200, 200, 200, 200, 200, 429]);
+    expect(await get(url)).toEqual({ '1m': 0, '1d': 45 });
+  });
+
+  it('take windows, limits, costs and skips from functions of the request', async () => {
+    const query =
+      (name: string) => (context: { switchToHttp(): { getRequest(): { query: Record<string, string> } } }) =>
+        context.switchToHttp().getRequest().query[name];
+    @Controller()
+    class Dynamic {
+      @Get()
+      @FreqLimit({
+        name: 'dynamic',
+        window: async (context) => (query('window')(context) ?? '1m') as '1m',
+        limit: async (context) => Number(query('limit')(context) ?? 3),
+        cost: (context) => Number(query('cost')(context) ?? 1),
+        skipIf: (context) => query('skip')(context) === 'yes',
+      })
+      get() {
+        return 'ok';
+      }
+    }
+    const { url } = await startApp(platform, { controllers: [Dynamic] });
+    expect(await get(`${url}?cost=2`)).toEqual({ dynamic: 1 });
+    expect(await get(`${url}?skip=yes`)).toEqual({});
+    expect(await statuses(1, () => fetch(`${url}?cost=2`))).toEqual([429]);
+    // a raised limit on the same counter, a changed window on one of its own
+    expect(await get(`${url}?limit=10`)).toEqual({ dynamic: 7 });
+    expect(await get(`${url}?window=2m`)).toEqual({ dynamic: 2 });
+    expect(await statuses(1, () => fetch(url))).toEqual([429]);
   });
 });

@@ -1,7 +1,11 @@
+import 'reflect-metadata';
 import { FREQ_LIMIT_GUARD } from '../core/tokens.js';
 
 /** Where Nest's `@UseGuards` keeps what it says. */
 const GUARDS = '__guards__';
+
+/** Where Nest keeps what `@UseInterceptors` says of a handler. */
+const INTERCEPTORS = '__interceptors__';
 
 /** Where Nest keeps what a class injects: into its constructor, by type and by token, and into its properties. */
 const TYPES = 'design:paramtypes';
@@ -32,6 +36,16 @@ export function injectsOurs(guard: unknown): boolean {
 /** Whether limits are held where this guard is: it is ours, or one that asks ours. */
 export function holdsLimits(guard: unknown): boolean {
   return isOurs(guard) || injectsOurs(guard);
+}
+
+/** The interceptors declared for a handler itself, by `@UseInterceptors`. */
+export function interceptorsOf(method: object): readonly unknown[] {
+  return read(INTERCEPTORS, method);
+}
+
+/** Declares an interceptor around all others of a handler. It must be done before Nest reads the handler. */
+export function addInterceptor(method: object, interceptor: unknown): void {
+  Reflect.defineMetadata(INTERCEPTORS, [interceptor, ...interceptorsOf(method)], method);
 }
 
 function classOf(guard: unknown): unknown {

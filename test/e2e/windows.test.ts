@@ -3,12 +3,10 @@ import { jest } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FreqLimit, type FreqLimitOptions, FreqLimitService, type Window } from '../../src/index.js';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
-import { limitHeaders, remaining } from '../support/http.js';
+import { limitHeaders } from '../support/http.js';
 import { EVERYWHERE, type Kind, KINDS, limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
-
-// Failures that users of other limiters met: time in the store.
 
 const suite = redisSuite();
 
@@ -33,27 +31,6 @@ function handClock(): (ms: number) => void {
   jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
   return (ms) => (nowMs += ms);
 }
-
-describe('a counter somebody left without an end', () => {
-  it.each([true, false])('lets its owner in again after a window, countDenied %s', async (countDenied) => {
-    const { url } = await startApp('express', {
-      controllers: [limited('1s', 3, { countDenied })],
-      limits: limitsOf('redis'),
-    });
-    await fetch(url);
-    const [key] = await keysOf(suite.client, suite.namespace);
-    await suite.client.set(key!, 999);
-    expect(await statuses(1, () => fetch(url))).toEqual([429]);
-    const left = await suite.client.pttl(key!);
-    expect(left === -2 || (left >= 0 && left <= 1_000)).toBe(true);
-    let answer = await fetch(url);
-    while (answer.status === 429) {
-      await sleep(20);
-      answer = await fetch(url);
-    }
-    expect(remaining(answer)).toEqual({ one: 2 });
-  });
-});
 
 describe.each(KINDS)('steady visitors on %s', (kind) => {
   it.each([
@@ -192,5 +169,57 @@ describe.each(EVERYWHERE)('a handler slower than its window on %s and %s', (plat
       200,
       { 'ratelimit-policy': '"short";q=3;w=1', ratelimit: '"short";a=2;w=1' },
     ]);
+  });
+});
+
+describe.each(KINDS)('a process’s time of day on %s', (kind) => {
+  let offsetMs: number;
+
+  beforeEach(() => {
+    offsetMs = 0;
+    const now = Date.now.bind(Date);
+    jest.spyOn(Date, 'now').mockImplementation(() => now() + offsetMs);
+  });
+
+  it('neither prolongs nor ends a window when it is set', async () => {
+    const { app } = await startApp('express', { limits: limitsOf(kind) });
+    const service = app.get(FreqLimitService);
+    const visit = async (window: Window): Promise<boolean> =>
+      (await service.consume({ key: 'x', window, limit: 1 })).allowed;
+    expect([await visit('1m'), await visit('200ms')]).toEqual([true, true]);
+    offsetMs = 3_600_000;
+    expect(await visit('1m')).toBe(false);
+    offsetMs = -3_600_000;
+    // would not end within the test's time, were it an hour late
+    while (!(await visit('200ms'))) await sleep(10);
+    expect(await visit('1m')).toBe(false);
+  });
+});
+
+describe('two processes an hour apart', () => {
+  it('admit together exactly the limit, and tell the same wait', async () => {
+    const now = Date.now.bind(Date);
+    let offsetMs = 0;
+    jest.spyOn(Date, 'now').mockImplementation(() => now() + offsetMs);
+    @Controller()
+    class Ten {
+      @Get()
+      @FreqLimit('1m', 10)
+      get() {
+        return 'ok';
+      }
+    }
+    const parts = { controllers: [Ten], limits: limitsOf('redis') };
+    const apps = [await startApp('express', parts), await startApp('express', parts)];
+    const codes: number[] = [];
+    const waits: number[] = [];
+    for (let i = 0; i < 12; i++) {
+      offsetMs = i % 2 === 0 ? 0 : 3_600_000;
+      const answer = await fetch(apps[i % 2]!.url);
+      codes.push(answer.status);
+      if (answer.status === 429) waits.push(Number(answer.headers.get('retry-after')));
+    }
+    expect(codes.filter((code) => code === 200)).toHaveLength(10);
+    expect(Math.abs(waits[0]! - waits[1]!)).toBeLessThanOrEqual(1);
   });
 });

@@ -1,32 +1,17 @@
-import {
-  type ArgumentsHost,
-  type CanActivate,
-  Controller,
-  type ExecutionContext,
-  Get,
-  Injectable,
-  UseGuards,
-} from '@nestjs/common';
+import { type ArgumentsHost, Controller, Get } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  FreqLimit,
-  FreqLimitGuard,
-  FreqLimitModule,
-  FreqLimitExceededException,
-  isFreqLimitExceeded,
-} from '../../src/index.js';
-import { PLATFORMS, serve, startApp, statuses } from '../support/app.js';
+import { FreqLimit, FreqLimitExceededException, type FreqLimitOptions } from '../../src/index.js';
+import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders } from '../support/http.js';
+import { limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';
-import { keysOf, redisUrl } from '../support/redis.js';
-
-// Failures that users of other limiters met: headers and waits.
+import { keysOf } from '../support/redis.js';
 
 const suite = redisSuite();
 
-const inRedis = () => ({ redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 });
+const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
 @Controller()
 class Waits {
@@ -123,47 +108,24 @@ describe.each(PLATFORMS)('the wait told on %s', (platform) => {
   });
 });
 
-describe.each(PLATFORMS)('a reply sent by an earlier guard on %s', (platform) => {
-  it('is left as it is, whether the visit passes or not', async () => {
-    const failures: unknown[] = [];
-    @Injectable()
-    class Replies implements CanActivate {
-      canActivate(context: ExecutionContext): boolean {
-        context.switchToHttp().getResponse<{ send(text: string): void }>().send('early');
-        return true;
-      }
-    }
-    class NotesFailures implements CanActivate {
-      constructor(private readonly guard: FreqLimitGuard) {}
-      async canActivate(context: ExecutionContext): Promise<boolean> {
-        try {
-          return await this.guard.canActivate(context);
-        } catch (error) {
-          failures.push(isFreqLimitExceeded(error) ? 'denied' : error);
-          return false;
-        }
-      }
-    }
-    Injectable()(NotesFailures);
-    Reflect.defineMetadata('design:paramtypes', [FreqLimitGuard], NotesFailures);
+describe.each(PLATFORMS)('headers of a short window on %s', (platform) => {
+  it('tell a client denied within a window below a second to wait for one', async () => {
+    jest.spyOn(performance, 'now').mockReturnValue(5_000);
     @Controller()
-    @UseGuards(Replies, NotesFailures)
-    class Early {
+    class Short {
       @Get()
-      @FreqLimit('1m', 1)
-      get(): void {
-        // the answer is on its way
+      @FreqLimit({ window: '300ms', limit: 1, name: 'short' })
+      get() {
+        return 'ok';
       }
     }
-    const { url } = await serve(platform, {
-      imports: [FreqLimitModule.forRoot({ globalGuard: false })],
-      controllers: [Early],
-      providers: [FreqLimitGuard],
-    });
-    for (let i = 0; i < 3; i++) {
-      const answer = await fetch(url);
-      expect([answer.status, await answer.text(), limitHeaders(answer)]).toEqual([200, 'early', {}]);
-    }
-    expect(failures).toEqual(['denied', 'denied']);
+    const { url } = await startApp(platform, { controllers: [Short] });
+    await fetch(url);
+    const denied = await fetch(url);
+    expect([denied.status, limitHeaders(denied), await denied.json()]).toEqual([
+      429,
+      { 'ratelimit-policy': '"short";q=1;w=1', ratelimit: '"short";a=0;w=1', 'retry-after': '1' },
+      expect.objectContaining({ retryAfter: 1 }),
+    ]);
   });
 });

@@ -1,0 +1,217 @@
+import { Controller, Get, type INestApplication, Logger } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import {
+  createServer,
+  get,
+  type IncomingMessage,
+  request,
+  type RequestListener,
+  type Server,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { adapterBehindProxies, trustProxies } from '../../examples/http/proxies.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions, type FreqLimitRule } from '../../src/index.js';
+import { type Platform, PLATFORMS, startBehindProxy, startApp, statuses } from '../support/app.js';
+import { limitsIn } from '../support/kinds.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { keysOf } from '../support/redis.js';
+
+const suite = redisSuite();
+const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
+
+let lines: string[];
+beforeEach(() => {
+  lines = [];
+  const note = (message: unknown): void => void lines.push(String(message));
+  jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
+  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
+});
+
+const one: FreqLimitRule = { window: '1m', limit: 1, name: 'one' };
+
+@Controller()
+class ByAddress {
+  @Get()
+  @FreqLimit({ ...one, limit: 3 })
+  get() {
+    return 'ok';
+  }
+}
+
+@Controller()
+class Callers {
+  @Get('ip')
+  @FreqLimit('1m', 3, '{ip}')
+  ip() {
+    return 'ok';
+  }
+  @Get('forwarded')
+  @FreqLimit('1m', 1, '{headers.x-forwarded-for}')
+  forwarded() {
+    return 'ok';
+  }
+}
+
+const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
+
+describe.each(PLATFORMS)('a forwarded address on %s', (platform) => {
+  it('changes nothing where nobody is trusted, and the log says so once', async () => {
+    const { url } = await startApp(platform, { controllers: [ByAddress], limits: inRedis() });
+    let n = 0;
+    const ask = (name: string) => () => fetch(url, { headers: { [name]: `198.51.100.${++n}` } });
+    expect(await statuses(4, ask('x-forwarded-for'))).toEqual([200, 200, 200, 429]);
+    expect(await statuses(2, ask('forwarded'))).toEqual([429, 429]);
+    expect(lines).toEqual([
+      expect.stringMatching(/^A request came with a forwarded header from an address that is not trusted/),
+    ]);
+  });
+
+  it('is what a trusted proxy has written, not what its client did', async () => {
+    const imports = [FreqLimitModule.forRoot(inRedis())];
+    const module = await Test.createTestingModule({ imports, controllers: [ByAddress] }).compile();
+    const options = { logger: false } as const;
+    const app =
+      platform === 'express'
+        ? module.createNestApplication<NestExpressApplication>(options)
+        : module.createNestApplication(adapterBehindProxies(), options);
+    if (platform === 'express') trustProxies(app as NestExpressApplication);
+    await app.listen(0, '127.0.0.1');
+    const url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
+    let n = 0;
+    const ask = (address: string) => () =>
+      fetch(url, { headers: { 'x-forwarded-for': `203.0.113.${++n}, ${address}` } });
+    expect(await statuses(4, ask('198.51.100.9'))).toEqual([200, 200, 200, 429]);
+    expect(await statuses(1, ask('198.51.100.10'))).toEqual([200]);
+    expect((await keysOf(suite.client, suite.namespace)).map((key) => key.split(':').at(-1)).sort()).toEqual([
+      '198.51.100.10',
+      '198.51.100.9',
+    ]);
+    expect(lines).toEqual([]);
+    await app.close();
+  });
+
+  it('is the caller’s own text where nothing is trusted, and changes nothing', async () => {
+    const { url } = await startApp(platform, { controllers: [Callers], limits: inRedis() });
+    let n = 0;
+    const codes = await statuses(4, () => fetch(`${url}/ip`, from(`198.51.100.${n++}`)));
+    expect(codes).toEqual([200, 200, 200, 429]);
+  });
+
+  it('is believed as far as one trusted proxy wrote it', async () => {
+    const { url } = await startBehindProxy(platform, Callers, inRedis());
+    let n = 0;
+    const codes = await statuses(4, () => fetch(`${url}/ip`, from(`6.6.6.${n++}, 198.51.100.9`)));
+    expect(codes).toEqual([200, 200, 200, 429]);
+    expect((await fetch(`${url}/ip`, from('198.51.100.9, 198.51.100.10'))).status).toBe(200);
+    expect((await keysOf(suite.client, suite.namespace)).map((key) => key.split(':').at(-1)).sort()).toEqual([
+      '198.51.100.10',
+      '198.51.100.9',
+    ]);
+  });
+
+  it('may be a key where a rule says so', async () => {
+    const { url } = await startApp(platform, { controllers: [Callers], limits: inRedis() });
+    expect(await statuses(2, () => fetch(`${url}/forwarded`, from('a')))).toEqual([200, 429]);
+    expect(await statuses(1, () => fetch(`${url}/forwarded`, from('b')))).toEqual([200]);
+  });
+});
+
+describe.each(PLATFORMS)('a caller on a unix socket, %s', (platform) => {
+  it('is counted, and no key says undefined', async () => {
+    const { app, url } = await startApp(platform, { controllers: [Callers], limits: inRedis() });
+    const dir = await mkdtemp(join(tmpdir(), 'freq-limit-'));
+    const socketPath = join(dir, 'http.sock');
+    const listeners = (app.getHttpServer() as Server).listeners('request') as RequestListener[];
+    const local = createServer((...args) => {
+      for (const listener of listeners) listener(...args);
+    });
+    local.listen(socketPath);
+    await once(local, 'listening');
+    const ask = async (): Promise<number> => {
+      const asking = request({ socketPath, path: '/ip', agent: false }).end();
+      const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+      answer.resume();
+      await once(answer, 'end');
+      return answer.statusCode!;
+    };
+    expect([await ask(), await ask(), await ask(), await ask()]).toEqual([200, 200, 200, 429]);
+    expect(await statuses(4, () => fetch(`${url}/ip`))).toEqual([200, 200, 200, 429]);
+    const keys = await keysOf(suite.client, suite.namespace);
+    expect(keys).toHaveLength(2);
+    expect(keys.join()).not.toMatch(/undefined|null/);
+    local.close();
+    await once(local, 'close');
+    await rm(dir, { recursive: true });
+  });
+});
+
+describe('a proxy on a unix socket', () => {
+  @Controller()
+  class Two {
+    @Get()
+    @FreqLimit('1m', 2, '{ip}')
+    get() {
+      return 'ok';
+    }
+  }
+
+  const nearest = (_address: string, hop: number): boolean => hop === 0;
+  const noAddress = [expect.stringMatching(/^A request came without an address/)];
+
+  function adapterOf(platform: Platform, isTrusted: boolean) {
+    if (platform === 'fastify') return new FastifyAdapter(isTrusted ? { trustProxy: nearest } : {});
+    const adapter = new ExpressAdapter();
+    if (isTrusted) adapter.set('trust proxy', nearest);
+    return adapter;
+  }
+
+  // Nest 11's adapter for Fastify knows ports alone
+  async function listenAt(app: INestApplication, platform: Platform, path: string): Promise<void> {
+    if (platform === 'express') {
+      await app.listen(path);
+      return;
+    }
+    await app.init();
+    await (app as NestFastifyApplication).getHttpAdapter().getInstance().listen({ path });
+  }
+
+  it.each(PLATFORMS.flatMap((platform) => [false, true].map((isTrusted) => [platform, isTrusted] as const)))(
+    'on %s, trusted %s, is named in the log once, or its clients are counted each',
+    async (platform, isTrusted) => {
+      const module = await Test.createTestingModule({
+        imports: [FreqLimitModule.forRoot(inRedis())],
+        controllers: [Two],
+      }).compile();
+      const app = module.createNestApplication(adapterOf(platform, isTrusted), { logger: false });
+      const folder = await mkdtemp(join(tmpdir(), 'freq-limit-'));
+      const socketPath = join(folder, 'http.sock');
+      await listenAt(app, platform, socketPath);
+      const ask = async (client: string): Promise<number | undefined> => {
+        const headers = isTrusted ? { 'x-forwarded-for': `6.6.6.6, ${client}` } : {};
+        const [answer] = (await once(get({ socketPath, agent: false, headers }), 'response')) as [
+          IncomingMessage,
+        ];
+        answer.resume();
+        await once(answer, 'end');
+        return answer.statusCode;
+      };
+      const seen = [];
+      for (const client of ['198.51.100.9', '198.51.100.9', '198.51.100.9', '198.51.100.10'])
+        seen.push(await ask(client));
+      expect(seen).toEqual(isTrusted ? [200, 200, 429, 200] : [200, 200, 429, 429]);
+      expect(
+        (await keysOf(suite.client, suite.namespace)).map((key) => key.split(':').at(-1)).sort(),
+      ).toEqual(isTrusted ? ['198.51.100.10', '198.51.100.9'] : ['!no-address']);
+      expect(lines).toEqual(isTrusted ? [] : noAddress);
+      await app.close();
+      await rm(folder, { recursive: true });
+    },
+  );
+});

@@ -1,0 +1,103 @@
+import { Controller, Get, Logger } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { FreqLimit, FreqLimitService } from '../../src/index.js';
+import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
+import { remaining } from '../support/http.js';
+import { limitsIn } from '../support/kinds.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { keysOf, redisUrl } from '../support/redis.js';
+
+// the line of README.md and docs/reliability.md
+const DOCUMENTED =
+  '-@all +evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpiretime +time +get +set +del +info';
+
+const suite = redisSuite();
+let lines: string[];
+let user: string;
+
+beforeEach(() => {
+  lines = [];
+  for (const level of ['error', 'warn'] as const) {
+    const note = (...parts: unknown[]): void => void lines.push(parts.map(String).join('\n'));
+    jest.spyOn(Logger.prototype, level).mockImplementation(note);
+  }
+  user = suite.namespace.replace('-', '');
+});
+afterEach(async () => {
+  await closeApps();
+  await suite.client.acl('DELUSER', user);
+});
+
+/** Options that count as a user with these rights. */
+async function limitsOfUser(rights: string) {
+  await suite.client.acl('SETUSER', user, 'on', '>secret', 'resetkeys', ...rights.split(' '));
+  const url = new URL(redisUrl());
+  url.username = user;
+  url.password = 'secret';
+  return { ...limitsIn('redis', suite), redis: url.href };
+}
+
+const ofOurKeys = (commands: string): string => `~${suite.namespace}:* ${commands}`;
+
+describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
+  it('need no more rights than the documented ones', async () => {
+    const { app } = await startApp(platform, { limits: await limitsOfUser(ofOurKeys(DOCUMENTED)) });
+    const service = app.get(FreqLimitService);
+    const check = { key: 'x', window: '1m', limit: 1 } as const;
+    expect((await service.consume(check)).allowed).toBe(true);
+    expect((await service.consume([check, { ...check, key: 'y' }])).allowed).toBe(false);
+    await service.reset(check);
+    expect((await service.peek(check)).allowed).toBe(true);
+  });
+
+  it('leave no counter without an end where the right to set one is missing', async () => {
+    const rights = '-@all +evalsha +eval +incr +incrby +decrby +pttl +get +set +del +info';
+    const { app } = await startApp(platform, { limits: await limitsOfUser(ofOurKeys(rights)) });
+    const service = app.get(FreqLimitService);
+    for (let i = 0; i < 5; i++) {
+      expect((await service.consume({ key: `k${i}`, window: '1m', limit: 1 })).source).toBe('memory');
+    }
+    expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
+  });
+});
+
+describe.each(PLATFORMS)('a user with exactly the documented rights on %s', (platform) => {
+  it('has given back what does not count', async () => {
+    @Controller()
+    class Login {
+      @Get()
+      @FreqLimit({ window: '1m', limit: 3, key: 'all', name: 'failures', countWhen: 'failure' })
+      get() {
+        return 'ok';
+      }
+    }
+    const limits = await limitsOfUser(ofOurKeys(DOCUMENTED));
+    const { url } = await startApp(platform, { controllers: [Login], limits });
+    const seen = [];
+    for (let i = 0; i < 5; i++) seen.push(remaining(await fetch(url)));
+    expect(seen).toEqual(Array.from({ length: 5 }, () => ({ failures: 3 })));
+    expect(lines).toEqual([]);
+  });
+});
+
+describe('a user without the right', () => {
+  @Controller()
+  class Limited {
+    @Get()
+    @FreqLimit({ window: '1m', limit: 1, name: 'one' })
+    get() {
+      return 'ok';
+    }
+  }
+
+  it.each([
+    ['to EVALSHA', '~* +@all -evalsha'],
+    ['to our keys', '~elsewhere:* +@all'],
+  ])('%s: every request is refused, with one line that says which', async (_, rights) => {
+    const limits = { ...(await limitsOfUser(rights)), onStoreError: 'deny' } as const;
+    const { url } = await startApp('express', { controllers: [Limited], limits });
+    expect(await statuses(5, () => fetch(url))).toEqual([503, 503, 503, 503, 503]);
+    expect(lines).toEqual([expect.stringMatching(/NOPERM .*(evalsha|key)/i)]);
+    expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
+  });
+});

@@ -1,0 +1,230 @@
+import {
+  type CanActivate,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Injectable,
+  Logger,
+  Post,
+  type Type,
+  UseGuards,
+} from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { APP_GUARD } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import {
+  FreqLimit,
+  FreqLimitGuard,
+  FreqLimitModule,
+  type FreqLimitModuleExtras,
+  type FreqLimitOptions,
+} from '../../src/index.js';
+import { closeApps, type Platform, PLATFORMS, serve, statuses } from '../support/app.js';
+
+const lines: string[] = [];
+beforeEach(() => {
+  lines.length = 0;
+  jest
+    .spyOn(Logger.prototype, 'warn')
+    .mockImplementation((message: unknown) => void lines.push(String(message)));
+});
+afterEach(closeApps);
+afterEach(() => jest.restoreAllMocks());
+
+/** A guard of the application that asks ours. */
+@Injectable()
+class AskingGuard implements CanActivate {
+  constructor(private readonly limits: FreqLimitGuard) {}
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    return this.limits.canActivate(context);
+  }
+}
+
+const limits = (options: FreqLimitOptions & FreqLimitModuleExtras = {}) => FreqLimitModule.forRoot(options);
+
+describe.each(PLATFORMS)('limits without a guard on %s', (platform: Platform) => {
+  it('are named: they are not held', async () => {
+    @Controller()
+    class Open {
+      @Get()
+      @FreqLimit('1m', 1)
+      get() {
+        return 'ok';
+      }
+      @Get('guarded')
+      @UseGuards(FreqLimitGuard)
+      @FreqLimit('1m', 1)
+      guarded() {
+        return 'ok';
+      }
+      @Get('free')
+      free() {
+        return 'ok';
+      }
+    }
+    const { url } = await serve(platform, { imports: [limits({ globalGuard: false })], controllers: [Open] });
+    expect(lines).toEqual([
+      expect.stringMatching(/^No FreqLimitGuard stands before Open\.get: the limits there are not held\./),
+    ]);
+    expect(await statuses(2, () => fetch(url))).toEqual([200, 200]);
+    expect(await statuses(2, () => fetch(`${url}/guarded`))).toEqual([200, 429]);
+  });
+
+  it('of the module are named too, at most eight by name', async () => {
+    @Controller()
+    class Wide {}
+    for (let i = 0; i < 10; i++) {
+      const name = `m${i}`;
+      Object.defineProperty(Wide.prototype, name, { value: () => name, configurable: true, writable: true });
+      Get(name)(Wide.prototype, name, Object.getOwnPropertyDescriptor(Wide.prototype, name)!);
+    }
+    await serve(platform, {
+      imports: [limits({ globalGuard: false, rules: [{ window: '1m', limit: 1 }] })],
+      controllers: [Wide],
+    });
+    expect(lines).toEqual([expect.stringContaining('Wide.m0, Wide.m1, ')]);
+    expect(lines[0]).toContain('Wide.m7 and 2 more: the limits');
+  });
+
+  it.each<[string, Type<CanActivate> | undefined]>([
+    ['a subclass of it', class extends FreqLimitGuard {}],
+    ['a guard that asks it', AskingGuard],
+    ['a guard of the application', undefined],
+  ])('are not named behind %s', async (_, guard) => {
+    @Controller()
+    @UseGuards(...(guard === undefined ? [] : [guard]))
+    class Guarded {
+      @Get()
+      @FreqLimit('1m', 1)
+      get() {
+        return 'ok';
+      }
+    }
+    const providers = guard === undefined ? [{ provide: APP_GUARD, useClass: FreqLimitGuard }] : [];
+    const { url } = await serve(platform, {
+      imports: [limits({ globalGuard: false })],
+      controllers: [Guarded],
+      providers,
+    });
+    expect(lines).toEqual([]);
+    expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
+  });
+});
+
+describe('a key that the caller writes', () => {
+  @Controller()
+  class Callers {
+    @Post('email')
+    @FreqLimit('1m', 1, '{body.email}')
+    email() {
+      return 'ok';
+    }
+    @Get('item/:id')
+    @FreqLimit('1m', 1, ['{params.id}', 'q:{query.q}'])
+    @FreqLimit('1h', 1, '{headers.x-api-key}')
+    item() {
+      return 'ok';
+    }
+    @Post('beside')
+    @FreqLimit('1m', 1, '{body.email}')
+    @FreqLimit('1m', 1, '{ip}')
+    beside() {
+      return 'ok';
+    }
+    @Post('within')
+    @FreqLimit('1m', 1, '{body.email}{ip}')
+    within() {
+      return 'ok';
+    }
+    @Post('constant')
+    @FreqLimit('1m', 1, '{body.email}')
+    @FreqLimit('1m', 1, 'all')
+    constant() {
+      return 'ok';
+    }
+    @Post('function')
+    @FreqLimit('1m', 1, () => 'tenant')
+    fn() {
+      return 'ok';
+    }
+  }
+
+  it('alone is one line for all handlers', async () => {
+    await serve('express', { imports: [limits()], controllers: [Callers] });
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^All limits of Callers\.email, Callers\.item count by what the caller writes himself/,
+      ),
+    ]);
+  });
+
+  it('is fine beside a rule of the module by address', async () => {
+    await serve('express', {
+      imports: [limits({ rules: [{ window: '1m', limit: 100 }] })],
+      controllers: [Callers],
+    });
+    expect(lines).toEqual([]);
+  });
+
+  it.each(['x-forwarded-for', 'Forwarded', 'X-Real-IP', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip'])(
+    'is warned of where it is the header %s',
+    async (header) => {
+      @Controller()
+      class Forwarded {
+        @Get()
+        @FreqLimit('1m', 1, `{ip}{headers.${header}}`)
+        get() {
+          return 'ok';
+        }
+      }
+      await serve('express', { imports: [limits()], controllers: [Forwarded] });
+      expect(lines).toEqual([
+        expect.stringContaining(
+          `@FreqLimit on Forwarded.get, rule "1m": its key reads {headers.${header}}, which the caller may write himself`,
+        ),
+      ]);
+    },
+  );
+});
+
+describe.each(PLATFORMS)('trust in every proxy on %s', (platform) => {
+  const start = (controllers: Type[], trust: unknown) =>
+    serve(platform, { imports: [limits()], controllers }, undefined, (app) => {
+      if (platform === 'express') (app as NestExpressApplication).set('trust proxy', trust);
+    });
+  @Controller()
+  class ByAddress {
+    @Get()
+    @FreqLimit('1m', 1)
+    get() {
+      return 'ok';
+    }
+  }
+  @Controller()
+  class Free {
+    @Get()
+    get() {
+      return 'ok';
+    }
+  }
+
+  it('is warned of where Express has it', async () => {
+    const { url } = await start([ByAddress], true);
+    const warned = [
+      expect.stringMatching(/^Express's trust proxy is true, so a request's address is the leftmost/),
+    ];
+    expect(lines).toEqual(platform === 'express' ? warned : []);
+    expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
+  });
+
+  it.each([1, 'loopback', false])('is not seen in %p', async (trust) => {
+    await start([ByAddress], trust);
+    expect(lines).toEqual([]);
+  });
+
+  it('is nothing to an application without limits', async () => {
+    await start([Free], true);
+    expect(lines).toEqual([]);
+  });
+});

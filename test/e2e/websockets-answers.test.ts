@@ -1,0 +1,186 @@
+import { type ArgumentsHost, Catch, Logger, UseFilters } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import {
+  BaseWsExceptionFilter,
+  MessageBody,
+  SubscribeMessage,
+  WebSocketGateway,
+  WsException,
+} from '@nestjs/websockets';
+import { of, throwError } from 'rxjs';
+import { io } from 'socket.io-client';
+import {
+  FreqLimit,
+  type FreqLimitOptions,
+  FreqLimitVerdict,
+  isFreqLimitExceeded,
+  type Verdict,
+} from '../../src/index.js';
+import { until } from '../support/cluster.js';
+import { limitsIn } from '../support/kinds.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { keysOf } from '../support/redis.js';
+import { closeClients, connect, LIBRARIES, startGateways, denied, said } from '../support/sockets.js';
+
+const suite = redisSuite();
+const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
+
+afterEach(closeClients);
+
+/** What the log was told, of what kind. */
+function logged(level: 'warn' | 'error'): string[] {
+  const lines: string[] = [];
+  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
+    lines.push(String(line));
+  });
+  return lines;
+}
+
+class Brewing extends WsException {}
+
+@WebSocketGateway()
+class Odds {
+  @SubscribeMessage('acknowledged')
+  @FreqLimit({ window: '1m', limit: 1, key: '{body.room}', countWhen: 'success' })
+  acknowledged(@FreqLimitVerdict() { tightest }: Verdict) {
+    return { left: tightest?.remaining };
+  }
+  @SubscribeMessage('binary')
+  @FreqLimit({ window: '1m', limit: 1, key: '{body.room}' })
+  binary(@MessageBody() body: Buffer, @FreqLimitVerdict() { tightest }: Verdict) {
+    return said([body.length, tightest?.remaining]);
+  }
+  @SubscribeMessage('shadow')
+  @FreqLimit({ window: '1m', limit: 1, shadow: true, name: 'trial' })
+  shadow(@FreqLimitVerdict() { results }: Verdict) {
+    return said(results.map(({ allowed, shadow }) => [allowed, shadow]));
+  }
+  @SubscribeMessage('stream')
+  @FreqLimit({ window: '1m', limit: 1, countWhen: 'failure' })
+  stream(@MessageBody() { fails }: { fails: boolean }) {
+    return fails ? throwError(() => new WsException('broken')) : of(said(1), said(2));
+  }
+  @SubscribeMessage('teapot')
+  @FreqLimit({ window: '1m', limit: 0, statusCode: 418, message: 'short and stout' })
+  teapot() {
+    return said('tea');
+  }
+  @SubscribeMessage('fails')
+  @FreqLimit({
+    window: '1m',
+    limit: 1,
+    key: () => {
+      throw new Error('no key');
+    },
+  })
+  fails() {
+    return said('never');
+  }
+}
+
+describe.each(LIBRARIES)('a message handler of %s', (library) => {
+  const start = (limits: FreqLimitOptions = {}) => startGateways('express', library, [Odds], limits);
+
+  it('with a shadow rule answers all, and the log says what would have been denied', async () => {
+    const { url } = await start();
+    const warnings = logged('warn');
+    const client = await connect(library, url);
+    expect(await client.askTimes(2, 'shadow')).toEqual([said([[true, true]]), said([[false, true]])]);
+    expect(warnings).toEqual(['Odds.shadow, rule "trial": a shadow rule, which would have denied a visit']);
+  });
+
+  it('counts only failures, also where it answers with a stream', async () => {
+    const { url } = await start();
+    const client = await connect(library, url);
+    expect([await client.ask('stream', { fails: false }), await client.next()]).toEqual([said(1), said(2)]);
+    expect((await client.ask('stream', { fails: true })).event).toBe('exception');
+    expect(await client.ask('stream', { fails: false })).toEqual(denied());
+  });
+
+  it('denies with the status and the words of its rule', async () => {
+    const { url } = await start();
+    const { data } = await (await connect(library, url)).ask('teapot');
+    expect(data).toEqual({
+      status: 'error',
+      code: 'I_M_A_TEAPOT',
+      message: 'short and stout',
+      retryAfter: 60,
+    });
+  });
+
+  it('denies with what the application makes of it', async () => {
+    const { url } = await start({ exceptionFactory: () => new Brewing({ mine: true }) });
+    expect(await (await connect(library, url)).ask('teapot')).toEqual({
+      event: 'exception',
+      data: { mine: true },
+    });
+  });
+
+  it('throws a denial that filters know, with its verdict', async () => {
+    const seen: unknown[] = [];
+    @Catch(WsException)
+    class Telling extends BaseWsExceptionFilter {
+      override catch(exception: WsException, host: ArgumentsHost): void {
+        seen.push(isFreqLimitExceeded(exception) && exception.verdict.tightest?.limit);
+        super.catch(exception, host);
+      }
+    }
+    @WebSocketGateway()
+    @UseFilters(Telling)
+    class Filtered {
+      @SubscribeMessage('closed')
+      @FreqLimit('1m', 0)
+      closed() {
+        return said('never');
+      }
+    }
+    const { url } = await startGateways('express', library, [Filtered]);
+    (await connect(library, url)).send('closed');
+    await until(() => seen.length > 0);
+    expect(seen).toEqual([0]);
+  });
+
+  it('is not reached where a function of a rule fails: an error without details, and a line in the log', async () => {
+    const { url } = await start();
+    const errors = logged('error');
+    const client = await connect(library, url);
+    expect(await client.ask('fails')).toEqual({
+      event: 'exception',
+      data: { status: 'error', code: 'INTERNAL_SERVER_ERROR', message: 'Internal Server Error' },
+    });
+    expect(errors).toEqual(['@FreqLimit on Odds.fails, rule "1m": the key function failed: no key']);
+    expect(client.isOpen()).toBe(true);
+  });
+
+  it('has no answer to set headers on, and tries none', async () => {
+    const { url } = await startGateways('express', library, [Odds], { headers: 'both' });
+    const errors = logged('error');
+    const client = await connect(library, url);
+    expect(await client.ask('teapot')).toEqual({ event: 'exception', data: expect.anything() });
+    expect(errors).toEqual([]);
+  });
+});
+
+describe('socket.io', () => {
+  it('is acknowledged what passes, and told an exception where it is denied, with no acknowledgement', async () => {
+    const { url } = await startGateways('express', 'socket.io', [Odds]);
+    const socket = io(url, { transports: ['websocket'], forceNew: true });
+    const exceptions: unknown[] = [];
+    socket.on('exception', (told: unknown) => exceptions.push(told));
+    expect(await socket.emitWithAck('acknowledged', { room: 1 })).toEqual({ left: 0 });
+    const answered = socket.timeout(100).emitWithAck('acknowledged', { room: 1 });
+    await expect(answered).rejects.toThrow('operation has timed out');
+    expect(exceptions).toEqual([denied().data]);
+    expect(await socket.emitWithAck('acknowledged', 'plain')).toEqual({ left: 0 });
+    socket.disconnect();
+  });
+
+  it('may send bytes, which hold no key', async () => {
+    const { url } = await startGateways('express', 'socket.io', [Odds], inRedis());
+    const client = await connect('socket.io', url);
+    expect(await client.askTimes(2, 'binary', Buffer.from('room'))).toEqual([said([4, 0]), denied()]);
+    expect(await keysOf(suite.client, suite.namespace)).toEqual([
+      expect.stringMatching(/:!ip:127\.0\.0\.1$|127\.0\.0\.1$/),
+    ]);
+  });
+});

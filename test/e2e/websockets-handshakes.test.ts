@@ -1,0 +1,253 @@
+import { type CanActivate, Logger, UseGuards } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { SubscribeMessage, WebSocketGateway, WebSocketServer } from '@nestjs/websockets';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { io } from 'socket.io-client';
+import { WebSocket } from 'ws';
+import { BEHIND_ONE_PROXY } from '../../examples/websockets/fastify-address.js';
+import { FreqLimit, FreqLimitGuard, type FreqLimitOptions } from '../../src/index.js';
+import { PLATFORMS } from '../support/app.js';
+import { until } from '../support/cluster.js';
+import { limitsIn } from '../support/kinds.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { keysOf } from '../support/redis.js';
+import { freePort } from '../support/server.js';
+import { signal } from '../support/signal.js';
+import { closeClients, connect, LIBRARIES, startGateways, denied, said } from '../support/sockets.js';
+
+const suite = redisSuite();
+const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
+
+afterEach(closeClients);
+
+@WebSocketGateway()
+class Tokens {
+  @SubscribeMessage('token')
+  @FreqLimit({ window: '1m', limit: 1, key: '{query.token}', onMissingKey: 'deny' })
+  token() {
+    return said('token');
+  }
+}
+
+/** What the log was told, of what kind. */
+function logged(level: 'warn' | 'error'): string[] {
+  const lines: string[] = [];
+  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
+    lines.push(String(line));
+  });
+  return lines;
+}
+
+@WebSocketGateway()
+class Addresses {
+  @SubscribeMessage('ip')
+  @FreqLimit('1m', 1, '{ip}')
+  ip() {
+    return said('ip');
+  }
+}
+
+describe.each(LIBRARIES)('the address of a client of %s', (library) => {
+  const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
+  const addresses = async () =>
+    (await keysOf(suite.client, suite.namespace)).map((key) => key.slice(key.lastIndexOf(':') + 1)).sort();
+
+  it('is what Express’s trust proxy makes of its handshake', async () => {
+    const { url } = await startGateways('express', library, [Addresses], inRedis(), {
+      prepare: (app) => void app.getHttpAdapter().getInstance().set('trust proxy', 'loopback'),
+    });
+    const warnings = logged('warn');
+    const ask = async (address: string) => (await connect(library, url, from(address))).ask('ip', {});
+    expect(await ask('6.6.6.1, 198.51.100.9')).toEqual(said('ip'));
+    expect(await ask('6.6.6.2, ::ffff:198.51.100.9')).toEqual(denied());
+    expect(await ask('198.51.100.10')).toEqual(said('ip'));
+    expect(await addresses()).toEqual(['198.51.100.10', '198.51.100.9']);
+    expect(warnings).toEqual([]);
+  });
+
+  it.each(PLATFORMS)(
+    'is the socket’s where nothing is trusted, with one warning, on %s',
+    async (platform) => {
+      const { url } = await startGateways(platform, library, [Addresses], inRedis());
+      const warnings = logged('warn');
+      const ask = async (address: string) => (await connect(library, url, from(address))).ask('ip', {});
+      expect(await ask('198.51.100.1')).toEqual(said('ip'));
+      expect(await ask('198.51.100.2')).toEqual(denied());
+      expect(await addresses()).toEqual(['127.0.0.1']);
+      expect(warnings).toHaveLength(1);
+      expect(warnings[0]).toContain('contextAdapters');
+    },
+  );
+
+  it('is known of a message whose client is gone when its turn comes', async () => {
+    const [come, gone, done] = [signal(), signal(), signal()];
+    class Late implements CanActivate {
+      async canActivate() {
+        come.give();
+        await gone.given;
+        return true;
+      }
+    }
+    @WebSocketGateway()
+    class Patient {
+      handleDisconnect() {
+        // the socket is closed a little later
+        setImmediate(gone.give);
+      }
+      @SubscribeMessage('late')
+      @UseGuards(Late, FreqLimitGuard)
+      @FreqLimit('1m', 1, '{ip}')
+      late() {
+        done.give();
+      }
+    }
+    const { url } = await startGateways('express', library, [Patient], { ...inRedis(), globalGuard: false });
+    const client = await connect(library, url);
+    client.send('late', {});
+    await come.given;
+    client.close();
+    await done.given;
+    expect(await addresses()).toEqual(['127.0.0.1']);
+  });
+});
+
+describe('a handshake', () => {
+  const query = 'token=a&token=b';
+
+  it('of ws that says a parameter twice says none', async () => {
+    const { url } = await startGateways('express', 'ws', [Tokens]);
+    const { data } = await (await connect('ws', url, { query })).ask('token');
+    expect(data).toMatchObject({ code: 'BAD_REQUEST' });
+  });
+
+  it('of socket.io that says a parameter twice says none', async () => {
+    const { url } = await startGateways('express', 'socket.io', [Tokens]);
+    // its own client would make one of them
+    const path = `socket.io/?EIO=4&transport=websocket&${query}`;
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/${path}`);
+    const told: string[] = [];
+    socket.on('message', (packet: Buffer) => told.push(packet.toString()));
+    await until(() => told.length === 1);
+    socket.send('40');
+    await until(() => told.length === 2);
+    socket.send('42["token"]');
+    await until(() => told.length === 3);
+    expect(told[2]).toContain('"code":"BAD_REQUEST"');
+    socket.close();
+  });
+});
+
+describe('a gateway of ws on a port of its own', () => {
+  it('knows its clients’ address, and their query and headers where it has its server', async () => {
+    const port = await freePort();
+    @WebSocketGateway(port)
+    class Own {
+      @WebSocketServer() server: unknown;
+      @SubscribeMessage('token')
+      @FreqLimit('1m', 1, '{query.token}{headers.x-tenant}')
+      token() {
+        return said('token');
+      }
+      @SubscribeMessage('ip')
+      @FreqLimit('1m', 1, '{ip}')
+      ip() {
+        return said('ip');
+      }
+    }
+    await startGateways('express', 'ws', [Own], inRedis());
+    const arrival = { query: 'token=t', headers: { 'x-tenant': 'acme' } };
+    const client = await connect('ws', `http://127.0.0.1:${port}`, arrival);
+    expect(await client.askTimes(2, 'token')).toEqual([said('token'), denied()]);
+    expect(await client.askTimes(2, 'ip')).toEqual([said('ip'), denied()]);
+    const keys = await keysOf(suite.client, suite.namespace);
+    expect(keys.map((key) => key.slice(key.indexOf('60000:') + 6)).sort()).toEqual(['127.0.0.1', 't|acme']);
+  });
+
+  it('knows the address alone where it has not', async () => {
+    const port = await freePort();
+    @WebSocketGateway(port)
+    class Own {
+      @SubscribeMessage('ip')
+      @FreqLimit('1m', 1, '{ip}')
+      ip() {
+        return said('ip');
+      }
+      @SubscribeMessage('token')
+      @FreqLimit({ window: '1m', limit: 1, key: '{query.token}', onMissingKey: 'deny' })
+      token() {
+        return said('token');
+      }
+    }
+    await startGateways('fastify', 'ws', [Own], inRedis());
+    const client = await connect('ws', `http://127.0.0.1:${port}`, { query: 'token=t' });
+    expect(await client.askTimes(2, 'ip')).toEqual([said('ip'), denied()]);
+    expect((await client.ask('token')).data).toMatchObject({ code: 'BAD_REQUEST' });
+    expect((await keysOf(suite.client, suite.namespace))[0]).toMatch(/:127\.0\.0\.1$/);
+  });
+});
+
+describe.each(PLATFORMS)('a client on a unix socket, %s', (platform) => {
+  it('shares a counter with all of that kind, and none with a client that has an address', async () => {
+    const { app, url } = await startGateways(platform, 'ws', [Addresses], inRedis());
+    const warnings = logged('warn');
+    const dir = await mkdtemp(join(tmpdir(), 'freq-limit-'));
+    const path = join(dir, 'ws.sock');
+    const local = createServer();
+    for (const listener of (app.getHttpServer() as Server).listeners('upgrade')) {
+      local.on('upgrade', listener as () => void);
+    }
+    local.listen(path);
+    await once(local, 'listening');
+    const told: unknown[] = [];
+    for (const message of [1, 2]) {
+      const socket = new WebSocket(`ws+unix:${path}:/`);
+      await once(socket, 'open');
+      socket.send(JSON.stringify({ event: 'ip', data: { message } }));
+      const [answer] = (await once(socket, 'message')) as [Buffer];
+      told.push(JSON.parse(answer.toString()));
+      socket.close();
+    }
+    expect(told).toEqual([said('ip'), denied()]);
+    expect(await (await connect('ws', url)).ask('ip', {})).toEqual(said('ip'));
+    const keys = (await keysOf(suite.client, suite.namespace)).map((key) => key.split(':').at(-1));
+    expect(keys.sort()).toEqual(['!no-address', '127.0.0.1']);
+    expect(warnings).toEqual([expect.stringMatching(/^A request came without an address/)]);
+    local.close();
+    await rm(dir, { recursive: true });
+  });
+});
+
+describe('socket.io', () => {
+  it('is known by the request that it came with, whether it begins with polling or not', async () => {
+    const { url } = await startGateways('express', 'socket.io', [Tokens, Addresses]);
+    for (const transports of [['polling'], ['polling', 'websocket']]) {
+      const socket = io(url, { transports, forceNew: true, query: { token: transports.join() } });
+      const told: string[] = [];
+      socket.onAny((event: string) => told.push(event));
+      await new Promise((resolve) => socket.once('connect', () => resolve(undefined)));
+      socket.emit('token', {});
+      socket.emit('token', {});
+      await until(() => told.length === 2);
+      expect(told).toEqual(['said', 'exception']);
+      socket.disconnect();
+    }
+  });
+});
+
+describe('the examples', () => {
+  it('read on Fastify the address that a proxy tells', async () => {
+    const { url } = await startGateways('fastify', 'socket.io', [Addresses], {
+      ...inRedis(),
+      contextAdapters: { ws: BEHIND_ONE_PROXY },
+    });
+    const client = await connect('socket.io', url, {
+      headers: { 'x-forwarded-for': '6.6.6.6, 198.51.100.9' },
+    });
+    expect(await client.ask('ip', {})).toEqual(said('ip'));
+    expect((await keysOf(suite.client, suite.namespace))[0]).toMatch(/:198\.51\.100\.9$/);
+  });
+});

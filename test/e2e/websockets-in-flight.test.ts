@@ -1,0 +1,173 @@
+import { type CanActivate, type ExecutionContext, UseGuards } from '@nestjs/common';
+import { MessageBody, SubscribeMessage, WebSocketGateway, WsException } from '@nestjs/websockets';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import {
+  FreqLimit,
+  type FreqLimitEvent,
+  type FreqLimitOptions,
+  FreqLimitVerdict,
+  type Verdict,
+} from '../../src/index.js';
+import { limitsIn } from '../support/kinds.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { keysOf } from '../support/redis.js';
+import {
+  type Client,
+  closeClients,
+  connect,
+  LIBRARIES,
+  startGateways,
+  type Told,
+  denied,
+  said,
+} from '../support/sockets.js';
+
+const suite = redisSuite();
+const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
+
+afterEach(closeClients);
+
+/** Holds messages that say 'slow' until one that does not has been answered. */
+class Overtaken implements CanActivate {
+  private static go: () => void;
+  private static overtaken: Promise<void>;
+
+  static reset(): void {
+    this.overtaken = new Promise((resolve) => (this.go = resolve));
+  }
+
+  async canActivate(context: ExecutionContext) {
+    const message = context.switchToWs().getData<string>();
+    if (message === 'refused') return false;
+    if (message.startsWith('slow')) await Overtaken.overtaken;
+    return true;
+  }
+
+  static let(): void {
+    this.go();
+  }
+}
+
+const message = (context: ExecutionContext) => context.switchToWs().getData<string>();
+
+@WebSocketGateway()
+class InFlight {
+  @SubscribeMessage('verdict')
+  @FreqLimit({
+    window: '1m',
+    limit: (context) => (message(context) === 'slow' ? 5 : 9),
+    key: message,
+  })
+  @UseGuards(Overtaken)
+  verdict(@MessageBody() text: string, @FreqLimitVerdict() { tightest }: Verdict) {
+    Overtaken.let();
+    return said([text, tightest?.limit]);
+  }
+  @SubscribeMessage('failures')
+  @FreqLimit({ window: '1m', limit: 9, key: message, countWhen: 'failure' })
+  @UseGuards(Overtaken)
+  failures(@MessageBody() text: string) {
+    Overtaken.let();
+    if (text.endsWith('wrong')) throw new WsException('wrong');
+    return said(text);
+  }
+  @SubscribeMessage('ten')
+  @FreqLimit('1m', 10)
+  ten(@FreqLimitVerdict() { tightest }: Verdict) {
+    return said(tightest?.remaining);
+  }
+  @SubscribeMessage('ten-failures')
+  @FreqLimit({ window: '1m', limit: 10, countWhen: 'failure' })
+  async tenFailures() {
+    throw new WsException('wrong');
+  }
+}
+
+describe.each(LIBRARIES)('messages in flight on one client of %s', (library) => {
+  beforeEach(() => {
+    Overtaken.reset();
+  });
+  const counters = async () => {
+    const keys = (await keysOf(suite.client, suite.namespace)).sort();
+    return Promise.all(
+      keys.map(async (key) => [key.slice(key.lastIndexOf(':') + 1), await suite.client.get(key)]),
+    );
+  };
+  const toldOf = async (client: Client, count: number): Promise<Told[]> => {
+    const told: Told[] = [];
+    for (let i = 0; i < count; i++) told.push(await client.next());
+    return told;
+  };
+
+  it.each([
+    ['plain texts', 'hello'],
+    ['objects', {}],
+    ['nothing', undefined],
+  ])('are never let pass beyond the limit, and have their own verdicts: %s', async (_, payload) => {
+    const { url } = await startGateways('express', library, [InFlight], inRedis());
+    const client = await connect(library, url);
+    for (let i = 0; i < 200; i++) client.send('ten', payload);
+    const told = await toldOf(client, 200);
+    const seen = told.filter(({ event }) => event === 'said').map(({ data }) => data);
+    expect(seen.sort((a, b) => Number(b) - Number(a))).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+    expect(told.filter(({ event }) => event === 'exception')).toEqual(Array(190).fill(denied()));
+  });
+
+  it('keep their own verdict where one overtakes another', async () => {
+    const { url } = await startGateways('express', library, [InFlight], inRedis());
+    const client = await connect(library, url);
+    client.send('verdict', 'slow');
+    client.send('verdict', 'fast');
+    expect((await toldOf(client, 2)).map(({ data }) => data)).toEqual([
+      ['fast', 9],
+      ['slow', 5],
+    ]);
+  });
+
+  it('give back what is theirs where one overtakes another, or is refused behind the limit', async () => {
+    const { url } = await startGateways('express', library, [InFlight], inRedis());
+    const client = await connect(library, url);
+    client.send('failures', 'refused');
+    client.send('failures', 'slow-wrong');
+    client.send('failures', 'slow-right');
+    client.send('failures', 'right');
+    client.send('failures', 'wrong');
+    await toldOf(client, 5);
+    // of a message that a guard behind refuses nobody learns how it ended: it counts
+    expect(await counters()).toEqual([
+      ['refused', '1'],
+      ['slow-wrong', '1'],
+      ['wrong', '1'],
+    ]);
+  });
+
+  it('never are more than the limit under way where only failures count', async () => {
+    const { url } = await startGateways('express', library, [InFlight], inRedis());
+    const client = await connect(library, url);
+    for (let i = 0; i < 100; i++) client.send('ten-failures', 'wrong');
+    const told = await toldOf(client, 100);
+    expect(told.filter(({ data }) => (data as { message: string }).message === 'wrong')).toHaveLength(10);
+    expect(await counters()).toEqual([['127.0.0.1', '10']]);
+  });
+});
+
+describe.each(LIBRARIES)('a long connection of %s', (library) => {
+  it('keeps nothing of its messages', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const verdicts: WeakRef<Verdict>[] = [];
+    const onVerdict = ({ verdict }: FreqLimitEvent) => verdicts.push(new WeakRef(verdict));
+    const { url } = await startGateways('express', library, [InFlight], { onVerdict });
+    const client = await connect(library, url);
+    for (const payload of ['plain', {}]) {
+      for (const event of ['ten', 'ten-failures']) await client.askTimes(300, event, payload);
+    }
+    await new Promise(setImmediate);
+    collect();
+    await new Promise(setImmediate);
+    collect();
+    expect(verdicts).toHaveLength(1_200);
+    expect(verdicts.filter((verdict) => verdict.deref() !== undefined).length).toBeLessThan(20);
+  });
+});
