@@ -1,3 +1,4 @@
+import { Log } from '../../src/core/log.js';
 import { check } from '../support/check.js';
 import { uniqueNamespace } from '../support/redis.js';
 import { type Server, startServer } from '../support/server.js';
@@ -22,8 +23,8 @@ describe('a test that has fake timers before it loads the library', () => {
     const note = (line: string): void => void lines.push(line);
     const namespace = uniqueNamespace();
     const options = { redis: server.url, namespace, timeoutMs: 250, coalesce: true, denyCache: true };
-    const more = { maxCounters: 100, fallbackShare: 1, hashTag: undefined, hashTagBuckets: 64 };
-    const store = await createStore({ ...options, ...more }, { warn: note, error: note });
+    const more = { maxCounters: 100, fallbackShare: 1, hashTag: undefined };
+    const store = await createStore({ ...options, ...more }, new Log({ warn: note, error: note }));
     await store.open();
     const [first] = await store.consume([check(`${namespace}:60000:a`)]);
     server.process.kill('SIGSTOP');
