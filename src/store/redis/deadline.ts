@@ -1,5 +1,5 @@
 import timers from 'node:timers';
-import { listeningClock } from './listening-clock.js';
+import { listeningClock, type Waiting } from './listening-clock.js';
 
 // taken from the module at load time, so that a test's fake timers cannot keep requests waiting
 const { setImmediate } = timers;
@@ -32,34 +32,46 @@ export class Deadline {
   /** Resolves with the answer; rejects with a `TimeoutError` if it does not come in time. */
   wait<T>(answer: Promise<T>, onTimeout?: () => void): Promise<T> {
     return new Promise((resolve, reject) => {
-      let isSettled = false;
-      const waiting = {
-        onTick: (clockMs: number): number | undefined => {
-          if (clockMs < this.endsAtMs) return this.endsAtMs - clockMs;
-          afterLastRead(() => {
-            if (!isSettled) onTimeout?.();
-            reject(new TimeoutError());
-          });
-          return undefined;
-        },
-      };
-      const settle = (): void => {
-        isSettled = true;
-        listeningClock.delete(waiting);
-      };
-      listeningClock.add(waiting);
+      const wait = new Wait(this.endsAtMs, reject, onTimeout);
+      listeningClock.add(wait);
       answer.then(
         (value) => {
-          settle();
+          wait.end();
           resolve(value);
         },
         (error: unknown) => {
-          settle();
+          wait.end();
           // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it is passed on as it is
           reject(error);
         },
       );
     });
+  }
+}
+
+/** The wait for one answer. */
+class Wait implements Waiting {
+  private hasEnded = false;
+
+  constructor(
+    private readonly endsAtMs: number,
+    private readonly reject: (error: Error) => void,
+    private readonly onTimeout: (() => void) | undefined,
+  ) {}
+
+  onTick(clockMs: number): number | undefined {
+    if (clockMs < this.endsAtMs) return this.endsAtMs - clockMs;
+    afterLastRead(() => {
+      if (!this.hasEnded) this.onTimeout?.();
+      this.reject(new TimeoutError());
+    });
+    return undefined;
+  }
+
+  /** The answer has come. */
+  end(): void {
+    this.hasEnded = true;
+    listeningClock.delete(this);
   }
 }
 

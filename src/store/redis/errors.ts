@@ -27,7 +27,7 @@ export function kindOf(error: unknown): FailureKind {
 }
 
 /** The server itself has returned the error. */
-export function isReplyError(error: unknown): boolean {
+function isReplyError(error: unknown): boolean {
   return (Object(error) as { readonly name?: unknown }).name === 'ReplyError';
 }
 

@@ -2,7 +2,7 @@ import type { Check, CheckResult } from '../../../../src/core/check.js';
 import { Batch, type UnsentRequest } from '../../../../src/store/redis/batch.js';
 
 /** What a request of a batch was answered. */
-export interface Answer {
+interface Answer {
   results?: CheckResult[];
   error?: unknown;
 }
