@@ -67,7 +67,7 @@ export class MemoryStore implements Store {
 
   peek(checks: readonly Check[]): CheckResult[] {
     const nowMs = Math.floor(this.clock());
-    return checks.map((check) => this.finish(this.look(check, nowMs), true, nowMs));
+    return checks.map((check) => this.finish(this.peekOne(check, nowMs), true, nowMs));
   }
 
   refund(checks: readonly Check[], results: readonly CheckResult[]): CheckResult[] {
@@ -102,7 +102,7 @@ export class MemoryStore implements Store {
   }
 
   private charge(check: Check, nowMs: number): Step {
-    if (check.cost === 0) return this.look(check, nowMs);
+    if (check.cost === 0) return this.peekOne(check, nowMs);
     const { key, group, windowMs, limit, cost } = check;
     const counter = this.counters.get(key, nowMs) ?? this.counters.open(key, group, nowMs + windowMs);
     const before = counter.used;
@@ -117,7 +117,7 @@ export class MemoryStore implements Store {
     };
   }
 
-  private look(check: Check, nowMs: number): Step {
+  private peekOne(check: Check, nowMs: number): Step {
     const counter = this.counters.get(check.key, nowMs);
     const used = counter?.used ?? 0;
     return { check, counter, charged: 0, used, allowed: used + check.cost <= check.limit };

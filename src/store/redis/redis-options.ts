@@ -1,8 +1,8 @@
 import type { ConnectionOptions } from 'node:tls';
 
 /*
- * The options of ioredis 5 and 6, declared here because an application that counts in memory has no ioredis and must still
- * compile. The option types of both versions can be assigned to these.
+ * The options of ioredis 5 and 6. They are declared here because an application that counts in memory does not need ioredis
+ * and must still compile. The option types of both versions are assignable to these.
  */
 
 /** Maps the address of a server to the address where this process can reach it; or a function that does so. */
@@ -35,7 +35,7 @@ interface SentinelReplica {
 /** Options of both a client of one server and a Cluster's client. */
 interface SharedOptions {
   /**
-   * ioredis puts it before every key, before `namespace`. Key patterns in the rights of the Redis user must include it.
+   * ioredis adds it before every key, before `namespace`. The key patterns of the Redis user must include it.
    * @default none
    */
   readonly keyPrefix?: string | undefined;
@@ -51,24 +51,24 @@ interface SharedOptions {
   readonly natMap?: RedisNatMap | undefined;
 }
 
-/** How to reach Redis: the options of ioredis' `Redis`. They override what the limiter sets. */
+/** The options of ioredis' `Redis`. They override the defaults of the limiter. */
 export interface RedisConnectionOptions extends SharedOptions {
   /** @default 'localhost' */
   readonly host?: string | undefined;
   /** @default 6379 */
   readonly port?: number | undefined;
-  /** A unix socket, instead of `host` and `port`. */
+  /** The path of a unix socket, instead of `host` and `port`. */
   readonly path?: string | undefined;
   readonly family?: number | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
   /**
-   * The number of the database. The Redis user needs the right `+select` for any but 0.
+   * The number of the database. For any but 0, the Redis user needs the permission `+select`.
    * @default 0
    */
   readonly db?: number | undefined;
   readonly tls?: ConnectionOptions | undefined;
-  /** Sentinels that know the primary, instead of `host` and `port`; `name` is needed too. */
+  /** Sentinels that know the primary, instead of `host` and `port`; requires `name`. */
   readonly sentinels?:
     | readonly {
         readonly host?: string | undefined;
@@ -76,9 +76,9 @@ export interface RedisConnectionOptions extends SharedOptions {
         readonly family?: number | undefined;
       }[]
     | undefined;
-  /** The primary's name among the sentinels. */
+  /** The name of the primary among the sentinels. */
   readonly name?: string | undefined;
-  /** Only the primary takes counters: `'slave'` stops the application at start-up. */
+  /** Only `'master'`, because counters can only be written to the primary; `'slave'` fails at start-up. */
   readonly role?: 'master' | 'slave' | undefined;
   readonly sentinelUsername?: string | undefined;
   readonly sentinelPassword?: string | undefined;
@@ -138,7 +138,7 @@ type NotForNodes =
   | 'readOnly'
   | 'himportFieldsets';
 
-/** The options of ioredis' `Cluster`. They override what the limiter sets. */
+/** The options of ioredis' `Cluster`. They override the defaults of the limiter. */
 export interface RedisClusterClientOptions extends SharedOptions {
   readonly clusterRetryStrategy?: ((times: number, reason?: Error) => Milliseconds) | null | undefined;
   readonly clusterNodeRetryStrategy?: RetryStrategy;
