@@ -59,9 +59,9 @@ describe.each(PLATFORMS)('a forwarded address on %s', (platform) => {
   it('is ignored if no proxy is trusted, with one warning', async () => {
     const { url } = await startApp(platform, { controllers: [ByAddress], limits: inRedis() });
     let n = 0;
-    const ask = (name: string) => () => fetch(url, { headers: { [name]: `198.51.100.${++n}` } });
-    expect(await statuses(4, ask('x-forwarded-for'))).toEqual([200, 200, 200, 429]);
-    expect(await statuses(2, ask('forwarded'))).toEqual([429, 429]);
+    const send = (name: string) => () => fetch(url, { headers: { [name]: `198.51.100.${++n}` } });
+    expect(await statuses(4, send('x-forwarded-for'))).toEqual([200, 200, 200, 429]);
+    expect(await statuses(2, send('forwarded'))).toEqual([429, 429]);
     expect(lines).toEqual([
       expect.stringMatching(/^A request came with a forwarded header from an address that is not trusted/),
     ]);
@@ -79,10 +79,10 @@ describe.each(PLATFORMS)('a forwarded address on %s', (platform) => {
     await app.listen(0, '127.0.0.1');
     const url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
     let n = 0;
-    const ask = (address: string) => () =>
+    const send = (address: string) => () =>
       fetch(url, { headers: { 'x-forwarded-for': `203.0.113.${++n}, ${address}` } });
-    expect(await statuses(4, ask('198.51.100.9'))).toEqual([200, 200, 200, 429]);
-    expect(await statuses(1, ask('198.51.100.10'))).toEqual([200]);
+    expect(await statuses(4, send('198.51.100.9'))).toEqual([200, 200, 200, 429]);
+    expect(await statuses(1, send('198.51.100.10'))).toEqual([200]);
     expect((await keysOf(suite.client, suite.namespace)).map((key) => key.split(':').at(-1)).sort()).toEqual([
       '198.51.100.10',
       '198.51.100.9',
@@ -128,14 +128,14 @@ describe.each(PLATFORMS)('a client on a unix socket, %s', (platform) => {
     });
     local.listen(socketPath);
     await once(local, 'listening');
-    const ask = async (): Promise<number> => {
+    const send = async (): Promise<number> => {
       const asking = request({ socketPath, path: '/ip', agent: false }).end();
       const [answer] = (await once(asking, 'response')) as [IncomingMessage];
       answer.resume();
       await once(answer, 'end');
       return answer.statusCode!;
     };
-    expect([await ask(), await ask(), await ask(), await ask()]).toEqual([200, 200, 200, 429]);
+    expect([await send(), await send(), await send(), await send()]).toEqual([200, 200, 200, 429]);
     expect(await statuses(4, () => fetch(`${url}/ip`))).toEqual([200, 200, 200, 429]);
     const keys = await keysOf(suite.client, suite.namespace);
     expect(keys).toHaveLength(2);
@@ -187,7 +187,7 @@ describe('a proxy on a unix socket', () => {
       const folder = await mkdtemp(join(tmpdir(), 'freq-limit-'));
       const socketPath = join(folder, 'http.sock');
       await listenAt(app, platform, socketPath);
-      const ask = async (client: string): Promise<number | undefined> => {
+      const send = async (client: string): Promise<number | undefined> => {
         const headers = isTrusted ? { 'x-forwarded-for': `6.6.6.6, ${client}` } : {};
         const [answer] = (await once(get({ socketPath, agent: false, headers }), 'response')) as [
           IncomingMessage,
@@ -198,7 +198,7 @@ describe('a proxy on a unix socket', () => {
       };
       const seen = [];
       for (const client of ['198.51.100.9', '198.51.100.9', '198.51.100.9', '198.51.100.10'])
-        seen.push(await ask(client));
+        seen.push(await send(client));
       expect(seen).toEqual(isTrusted ? [200, 200, 429, 200] : [200, 200, 429, 429]);
       expect(
         (await keysOf(suite.client, suite.namespace)).map((key) => key.split(':').at(-1)).sort(),

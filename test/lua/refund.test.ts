@@ -10,7 +10,7 @@ describe('lua/refund.lua', () => {
 
   const at = (label: string, windowMs = WINDOW_MS): string => `${suite.namespace}:${label}:${windowMs}:x`;
 
-  /** Charges a counter, and answers when its window ends, as the store learns it. At no cost it only looks. */
+  /** Charges a counter, and returns the end of its window as the store calculates it. A cost of 0 only reads. */
   async function charge(key: string, cost: number, windowMs = WINDOW_MS): Promise<number> {
     const args = [`@1,-1,${cost},0,`, windowMs, -1, cost, 1];
     const [, , , endsAtMs] = (await suite.client.eval(consumeLua, 1, key, ...args)) as unknown[];
@@ -26,13 +26,13 @@ describe('lua/refund.lua', () => {
     return reply.map(Number);
   }
 
-  /** The server's clock. */
+  /** The clock of the server. */
   async function nowMs(): Promise<number> {
     const [seconds, micros] = await suite.client.time();
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   }
 
-  /** Whether the server can tell when a key ends; else it is worked out, give or take some milliseconds. */
+  /** Whether the server knows when a key expires; otherwise the end is calculated, some milliseconds off. */
   async function isExact(): Promise<boolean> {
     return suite.client.call('PEXPIRETIME', at('none')).then(
       () => true,
@@ -40,18 +40,18 @@ describe('lua/refund.lua', () => {
     );
   }
 
-  /** What a counter holds; fails where its end has moved. */
+  /** The count of a counter; fails if its end has moved. */
   async function heldUntil(key: string, endsAtMs: number): Promise<string | null> {
     const off = Math.abs((await charge(key, 0)) - endsAtMs);
     expect(off).toBeLessThanOrEqual((await isExact()) ? 0 : 50);
     return suite.client.get(key);
   }
 
-  it('is what the package carries', () => {
+  it('is the script in the package', () => {
     expect(refundLua).toBe(readFileSync(new URL('../../lua/refund.lua', import.meta.url), 'utf8'));
   });
 
-  it('gives back what was charged in this window, and moves no end', async () => {
+  it('refunds a charge of this window, and moves no end', async () => {
     await charge(at('a'), 5);
     const endsAtMs = await charge(at('a'), 3);
     const [used, left] = await refund([at('a'), endsAtMs, 3]);
@@ -61,16 +61,16 @@ describe('lua/refund.lua', () => {
     expect(await heldUntil(at('a'), endsAtMs)).toBe('5');
   });
 
-  it('gives nothing back of a charge for which the counter had no room', async () => {
+  it('refunds nothing of a charge beyond the range of the counter', async () => {
     const most = Number.MAX_SAFE_INTEGER;
     const endsAtMs = await charge(at('a'), 10);
     expect(await charge(at('a'), most)).toBe(0);
     expect((await refund([at('a'), 0, most]))[0]).toBe(most);
-    // what was charged before it still can
+    // earlier charges can still be refunded
     expect((await refund([at('a'), endsAtMs, 10]))[0]).toBe(most - 10);
   });
 
-  it('gives back in the middle of a window, and many times over, without moving its end', async () => {
+  it('refunds in the middle of a window, many times, without moving its end', async () => {
     await charge(at('a'), 100);
     await suite.client.pexpire(at('a'), 30_000);
     const endsAtMs = await charge(at('a'), 0);
@@ -79,20 +79,20 @@ describe('lua/refund.lua', () => {
   });
 
   it.each([
-    ['all of it', 4, 4],
-    ['more than there is', 4, 9],
-    ['far more than there is', 1, Number.MAX_SAFE_INTEGER],
-  ])('leaves no counter with nothing when it gives back %s', async (_, charged, cost) => {
+    ['everything', 4, 4],
+    ['more than the count', 4, 9],
+    ['far more than the count', 1, Number.MAX_SAFE_INTEGER],
+  ])('leaves no counter at 0 when it refunds %s', async (_, charged, cost) => {
     const endsAtMs = await charge(at('a'), charged);
     expect(await refund([at('a'), endsAtMs, cost])).toEqual([0, 0]);
     expect(await suite.client.exists(at('a'))).toBe(0);
-    // and the next visit opens a window of its own
+    // and the next request starts a new window
     expect(await charge(at('a'), 1)).toBeGreaterThanOrEqual(endsAtMs);
     expect(await suite.client.get(at('a'))).toBe('1');
   });
 
   it.each([-60_000, -30_000, -1_000, -200, 200, 1_000, 30_000, 60_000])(
-    'leaves a window alone that ends %i ms from the one that was charged',
+    'does not change a window that ends %i ms from the one that was charged',
     async (off) => {
       const endsAtMs = await charge(at('a'), 5);
       const [used, left] = await refund([at('a'), endsAtMs + off, 3]);
@@ -102,12 +102,12 @@ describe('lua/refund.lua', () => {
     },
   );
 
-  it.each([-1, 1])('goes by the millisecond where the server can tell (%i)', async (off) => {
+  it.each([-1, 1])('is exact to the millisecond if the server knows the expiry (%i)', async (off) => {
     const endsAtMs = await charge(at('a'), 5);
     expect((await refund([at('a'), endsAtMs + off, 3]))[0]).toBe((await isExact()) ? 5 : 2);
   });
 
-  it('leaves a window alone that was opened since', async () => {
+  it('does not change a window that started later', async () => {
     const endsAtMs = await charge(at('a'), 5);
     await suite.client.del(at('a'));
     await suite.client.set(at('a'), 5, 'PX', 40_000);
@@ -116,22 +116,22 @@ describe('lua/refund.lua', () => {
   });
 
   it.each([1, 2, 3, 4, 5, 8])(
-    'leaves a window of %i ms alone that follows at once on another',
+    'does not change a window of %i ms that follows another at once',
     async (windowMs) => {
-      // such windows are shorter than the clocks are sure of: rather nothing is given back than from the wrong one
+      // such windows are shorter than the precision of the clocks: no refund is better than one from the wrong window
       const key = at('tiny', windowMs);
       for (let i = 0; i < 10; i++) {
         await suite.client.del(key);
         const endsAtMs = await charge(key, 7, windowMs);
         while ((await suite.client.exists(key)) === 1);
         await charge(key, 7, windowMs);
-        // it may have ended meanwhile; where it has not, it holds all that was charged in it
+        // it may have expired; otherwise it has all charges of its window
         expect([0, 7]).toContain((await refund([key, endsAtMs, 3, windowMs]))[0]);
       }
     },
   );
 
-  it('makes no counter where there is none', async () => {
+  it('creates no counter', async () => {
     const endsAtMs = await charge(at('a'), 1);
     await suite.client.del(at('a'));
     expect(await refund([at('a'), endsAtMs, 1], [at('never'), endsAtMs, 5])).toEqual([0, 0, 0, 0]);
@@ -141,16 +141,16 @@ describe('lua/refund.lua', () => {
   it.each([
     ['a list', (key: string) => suite.client.lpush(key, 'x')],
     ['a set', (key: string) => suite.client.sadd(key, 'x')],
-    ['a text', (key: string) => suite.client.set(key, 'abc')],
-    ['an empty text', (key: string) => suite.client.set(key, '')],
+    ['a string', (key: string) => suite.client.set(key, 'abc')],
+    ['an empty string', (key: string) => suite.client.set(key, '')],
     ['a fraction', (key: string) => suite.client.set(key, '1.5')],
-    ['a number with a zero before it', (key: string) => suite.client.set(key, '007')],
+    ['a number with a leading zero', (key: string) => suite.client.set(key, '007')],
     ['a number with a blank', (key: string) => suite.client.set(key, ' 5')],
-    ['a number in another form', (key: string) => suite.client.set(key, '1e3')],
-    ['less than nothing', (key: string) => suite.client.set(key, '-5')],
-    ['nothing', (key: string) => suite.client.set(key, '0')],
-    ['a number beyond all bounds', (key: string) => suite.client.set(key, '99999999999999999999')],
-  ])('leaves a key alone that holds %s, and gives back to its neighbours', async (_, spoil) => {
+    ['a number with an exponent', (key: string) => suite.client.set(key, '1e3')],
+    ['a negative number', (key: string) => suite.client.set(key, '-5')],
+    ['0', (key: string) => suite.client.set(key, '0')],
+    ['a number that is too large', (key: string) => suite.client.set(key, '99999999999999999999')],
+  ])('does not change a key that is %s, and refunds the other keys', async (_, spoil) => {
     const endsAtMs = await charge(at('a'), 5);
     const otherEndsAtMs = await charge(at('b'), 5);
     await spoil(at('bad'));
@@ -168,7 +168,7 @@ describe('lua/refund.lua', () => {
     await suite.client.del(at('bad'));
   });
 
-  it('gives nothing back to a counter without an end, and gives it none', async () => {
+  it('does not change a counter without an expiry', async () => {
     await suite.client.set(at('old'), 5);
     expect(await refund([at('old'), (await nowMs()) + 30_000, 2])).toEqual([5, 0]);
     expect(await suite.client.get(at('old'))).toBe('5');
@@ -176,25 +176,25 @@ describe('lua/refund.lua', () => {
     await suite.client.del(at('old'));
   });
 
-  it('does not take a counter without an end for one that ends now', async () => {
+  it('does not mistake a counter without an expiry for one that expires now', async () => {
     await suite.client.set(at('old'), 1_000);
-    // "now" of several milliseconds, one of which the script is run in
+    // several milliseconds as "now"; the script runs in one of them
     const since = await nowMs();
     await Promise.all(Array.from({ length: 40 }, (_, i) => refund([at('old'), since + i, 1])));
     expect(await suite.client.getdel(at('old'))).toBe('1000');
   });
 
-  it('gives back several times to a counter that stands there several times', async () => {
+  it('refunds a counter several times that is in a call several times', async () => {
     const endsAtMs = await charge(at('a'), 10);
     const reply = await refund([at('a'), endsAtMs, 2], [at('b'), endsAtMs, 1], [at('a'), endsAtMs, 3]);
-    // of one counter all have the answer after the last
+    // all results of one counter are those after the last refund
     expect([reply[0], reply[2], reply[3], reply[4]]).toEqual([5, 0, 0, 5]);
     expect(reply[1]).toBe(reply[5]);
     expect(reply[1]).toBeGreaterThan(0);
     expect(await suite.client.get(at('a'))).toBe('5');
   });
 
-  it('gives back to one counter no more than there is, however often it stands there', async () => {
+  it('refunds a counter no more than its count, however often it is in a call', async () => {
     const endsAtMs = await charge(at('a'), 3);
     expect(await refund(...Array.from({ length: 5 }, () => [at('a'), endsAtMs, 2] as const))).toEqual(
       Array.from({ length: 10 }, () => 0),
@@ -202,24 +202,24 @@ describe('lua/refund.lua', () => {
     expect(await suite.client.exists(at('a'))).toBe(0);
   });
 
-  it('gives back to one window of a counter, and not to another, in one call', async () => {
+  it('refunds one window of a counter, and not another, in one call', async () => {
     const endsAtMs = await charge(at('a'), 10);
     const reply = await refund([at('a'), endsAtMs - 10_000, 4], [at('a'), endsAtMs, 3]);
     expect([reply[0], reply[2]]).toEqual([7, 7]);
   });
 
-  it('changes nothing at no cost', async () => {
+  it('changes nothing for a cost of 0', async () => {
     const endsAtMs = await charge(at('a'), 5);
     expect((await refund([at('a'), endsAtMs, 0], [at('none'), endsAtMs, 0]))[0]).toBe(5);
     expect(await suite.client.get(at('a'))).toBe('5');
     expect(await suite.client.exists(at('none'))).toBe(0);
   });
 
-  it('answers nothing for nothing', async () => {
+  it('returns an empty array for an empty array', async () => {
     expect(await refund()).toEqual([]);
   });
 
-  it('gives back to the unit up to 2^53 - 1', async () => {
+  it('refunds exactly up to 2^53 - 1', async () => {
     const most = Number.MAX_SAFE_INTEGER;
     const endsAtMs = await charge(at('a'), most);
     expect((await refund([at('a'), endsAtMs, 2]))[0]).toBe(most - 2);
@@ -227,7 +227,7 @@ describe('lua/refund.lua', () => {
     expect((await refund([at('a'), endsAtMs, most - 3]))[0]).toBe(1);
   });
 
-  it('undoes what consume has done, for windows of any length', async () => {
+  it('undoes consume, for windows of any length', async () => {
     for (const windowMs of [1_000, 86_400_000, 31_536_000_000]) {
       const key = at(`w${windowMs}`, windowMs);
       await charge(key, 2, windowMs);
@@ -238,8 +238,8 @@ describe('lua/refund.lua', () => {
     }
   });
 
-  it('gives back in the last millisecond, and brings no counter back that has ended', async () => {
-    // PTTL 0 is a living counter
+  it('refunds in the last millisecond, and recreates no expired counter', async () => {
+    // with PTTL 0 a counter still exists
     let given = 0;
     for (let round = 0; round < 400 && given < 10; round++) {
       const key = at('edge', 8);
@@ -249,7 +249,7 @@ describe('lua/refund.lua', () => {
         const calls = Array.from({ length: 20 }, () => refund([key, endsAtMs, 1, 8]));
         for (const [used, left] of (await Promise.all(calls)) as [number, number][]) {
           ended ||= used === 0;
-          // a server that is held up between two looks at its clock may give nothing back, but never too much
+          // a server that pauses between two reads of its clock may refund nothing, but never too much
           expect(ended ? [0] : [before, before - 1]).toContain(used);
           if (!ended && left === 0 && used < before) given++;
           before = used;

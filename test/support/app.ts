@@ -21,7 +21,7 @@ export interface AppParts extends ModuleMetadata {
 
 const running = new Set<INestApplication>();
 
-/** A real application on a free port, with the module and these parts. `closeApps` ends it. */
+/** A real application on a free port, with the module and these parts. `closeApps` closes it. */
 export async function startApp(
   platform: Platform,
   { limits = {}, ...parts }: AppParts,
@@ -33,7 +33,7 @@ export async function startApp(
   return serve(platform, { ...parts, imports }, change, prepare, options);
 }
 
-/** The same without the module, for applications that bring their own. */
+/** The same without the module, for applications that import it themselves. */
 export async function serve(
   platform: Platform,
   parts: ModuleMetadata,
@@ -53,7 +53,7 @@ export async function serve(
   return { app, url: `http://127.0.0.1:${port}` };
 }
 
-/** An application that trusts a proxy on this machine. By address: of a mere count of proxies Fastify 5.12 trusts none. */
+/** An application that trusts a proxy on this machine, by address, since Fastify 5.12 trusts no mere number of proxies. */
 export async function startBehindProxy(
   platform: Platform,
   controller: Type,
@@ -76,11 +76,11 @@ export async function closeApps(): Promise<void> {
   await Promise.all(apps.map((app) => app.close()));
 }
 
-/** The statuses of so many equal requests, one after the other. */
-export async function statuses(count: number, ask: () => Promise<Response>): Promise<number[]> {
+/** The statuses of `count` equal requests, one after the other. */
+export async function statuses(count: number, send: () => Promise<Response>): Promise<number[]> {
   const seen: number[] = [];
   for (let i = 0; i < count; i++) {
-    const response = await ask();
+    const response = await send();
     await response.arrayBuffer();
     seen.push(response.status);
   }
