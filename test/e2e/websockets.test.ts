@@ -304,7 +304,7 @@ describe('the examples', () => {
     expect(await client.request('left')).toEqual({ event: 'left', data: 29 });
     const hello = { room: 'lobby', text: 'hello' };
     expect(await client.requestTimes(6, 'say', hello)).toEqual([
-      ...Array(5).fill(reply('hello')),
+      ...Array(5).fill({ event: 'said', data: 'hello' }),
       denied(10),
     ]);
     expect(await client.request('left', 'plain')).toEqual({ event: 'left', data: 28 });
