@@ -108,7 +108,7 @@ export class FreqLimitGuard implements CanActivate {
   private decide(context: ExecutionContext): boolean | Promise<boolean> {
     const adapter = this.adapters.of(context.getType<string>());
     let asked: GuardedCall;
-    let answered: MaybePromise<CountedRequest | undefined>;
+    let answered: MaybePromise<CountedRequest | MissingKey | undefined>;
     try {
       const plan = this.planOf(context);
       if (plan === undefined) return true;
@@ -129,7 +129,7 @@ export class FreqLimitGuard implements CanActivate {
     return isField(context) ? plan?.handlerOnly : plan;
   }
 
-  private unlessSkipped(asked: GuardedCall): MaybePromise<CountedRequest | undefined> {
+  private unlessSkipped(asked: GuardedCall): MaybePromise<CountedRequest | MissingKey | undefined> {
     const { skipIf } = this.options;
     if (skipIf === undefined) return this.resolve(asked);
     return andThen(evaluate(MODULE, 'skipIf', skipIf, asked.context), (skip) =>
@@ -137,7 +137,11 @@ export class FreqLimitGuard implements CanActivate {
     );
   }
 
-  private resolve({ context, adapter, plan }: GuardedCall): MaybePromise<CountedRequest | undefined> {
+  private resolve({
+    context,
+    adapter,
+    plan,
+  }: GuardedCall): MaybePromise<CountedRequest | MissingKey | undefined> {
     const visit = new ContextRequest(adapter, context, this.options.ipv6Subnet, this.advice);
     if (this.options.isSkipped?.(visit) === true) return undefined;
     return andThen(resolve(plan, visit, context, this.reporter.shadowFailed), (checks) =>
@@ -145,14 +149,21 @@ export class FreqLimitGuard implements CanActivate {
     );
   }
 
-  private ask(checks: PlannedCheck[] | MissingKey, plan: Plan): MaybePromise<CountedRequest | undefined> {
-    if (!Array.isArray(checks)) throw this.refusals.ofMissingKey(checks);
+  private ask(
+    checks: PlannedCheck[] | MissingKey,
+    plan: Plan,
+  ): MaybePromise<CountedRequest | MissingKey | undefined> {
+    if (!Array.isArray(checks)) return checks;
     if (checks.length === 0) return undefined;
     return andThen(this.store.consume(checks, plan.hasCountWhen), (results) => ({ checks, results }));
   }
 
-  private conclude(answered: CountedRequest | undefined, asked: GuardedCall): boolean | Promise<boolean> {
+  private conclude(
+    answered: CountedRequest | MissingKey | undefined,
+    asked: GuardedCall,
+  ): boolean | Promise<boolean> {
     if (answered === undefined) return true;
+    if ('missingKey' in answered) return this.denyMissingKey(answered, asked);
     const { checks, results } = answered;
     const { context, plan } = asked;
     const verdict = toVerdict(plan.hasShadows ? withShadows(checks, results) : results);
@@ -196,6 +207,10 @@ export class FreqLimitGuard implements CanActivate {
     onResponseEnd(response, () => {
       void takeUnsettled(context)?.settle?.({ succeeded: context.getType() === 'http', error: undefined });
     });
+  }
+
+  private async denyMissingKey(missing: MissingKey, { context, adapter }: GuardedCall): Promise<never> {
+    throw await this.refusals.ofMissingKey(missing, context, adapter);
   }
 
   private async deny(

@@ -57,12 +57,12 @@ describe.each(PLATFORMS)('the body of a denial on %s', (platform) => {
       () => {
         throw new Error('no words');
       },
-      'The message function failed; the default is used instead: no words',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The message function failed; the default is used instead: no words',
     ],
     [
       'rejects',
       () => Promise.reject(new Error('no words')),
-      'The message function failed; the default is used instead: no words',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The message function failed; the default is used instead: no words',
     ],
     [
       'answers what throws when it is looked at',
@@ -72,13 +72,21 @@ describe.each(PLATFORMS)('the body of a denial on %s', (platform) => {
             throw new Error('no words');
           },
         }),
-      'The message function failed; the default is used instead: no words',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The message function failed; the default is used instead: no words',
     ],
-    ['answers a number', () => 7, 'The message function returned 7; the default is used instead'],
-    ['returns undefined', () => '', 'The message function returned ""; the default is used instead'],
+    [
+      'returns a number',
+      () => 7,
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The message function returned 7; the default is used instead',
+    ],
+    [
+      'returns an empty string',
+      () => '',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The message function returned ""; the default is used instead',
+    ],
   ])('has the default message if the message function %s', async (_, message, line) => {
     const { response, body } = await denialOf(platform, { message: message as () => string });
-    expect([response.status, body['message']]).toEqual([429, 'Too many requests, try again in 10 s']);
+    expect([response.status, body['message']]).toEqual([429, 'Too many requests. Try again in 10 s.']);
     expect(lines).toEqual([line]);
   });
 
@@ -123,7 +131,7 @@ describe.each(PLATFORMS)('the body of a denial on %s', (platform) => {
     const { response, body } = await denialOf(platform, {}, { controllers: [Calm] });
     expect([response.status, body]).toEqual([
       420,
-      { statusCode: 420, error: 'Error', message: 'Too many requests, try again in 10 s', retryAfter: 10 },
+      { statusCode: 420, error: 'Error', message: 'Too many requests. Try again in 10 s.', retryAfter: 10 },
     ]);
   });
 
@@ -171,17 +179,17 @@ describe.each(PLATFORMS)('the body of a denial on %s', (platform) => {
     [
       'throws',
       () => Promise.reject(new Error('none')),
-      'The exceptionFactory function failed; the default is used instead: none',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The exceptionFactory function failed; the default is used instead: none',
     ],
     [
       'returns a string',
       () => 'no',
-      'The exceptionFactory function returned "no"; the default is used instead',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The exceptionFactory function returned "no"; the default is used instead',
     ],
     [
       'returns undefined',
       () => undefined,
-      'The exceptionFactory function returned undefined; the default is used instead',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The exceptionFactory function returned undefined; the default is used instead',
     ],
   ])('is the default if the exceptionFactory %s', async (_, factory, line) => {
     const exceptionFactory = factory as unknown as () => Error;

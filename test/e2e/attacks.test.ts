@@ -122,7 +122,7 @@ describe.each(PLATFORMS)('an attack on %s', (platform) => {
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.length).toBeLessThanOrEqual(1 + seconds);
     expect(lines[0]).toMatch(
-      /^@FreqLimit on Tenants\.post, rule "tenant": the key function failed: key: no tenant x\\n/,
+      /^FREQ_LIMIT_RULE_FAILED: The request got 500: @FreqLimit on Tenants\.post, rule "tenant": the key function failed: key: no tenant x\\n/,
     );
     for (const line of lines) expect(line).not.toContain('\n');
     for (const line of stacks.join('\n').split('\n')) expect(line).toMatch(/^ {4}at .*:\d+:\d+\)?$/);
@@ -141,7 +141,9 @@ describe.each(PLATFORMS)('an attack on %s', (platform) => {
       const limits = { [option]: () => thenable as never };
       const { url } = await startApp(platform, { controllers: [Once], limits });
       expect(await statuses(3, () => fetch(url))).toEqual([200, 429, 429]);
-      expect(lines[0]).toContain(`The ${option} function failed; the default is used instead: no`);
+      expect(lines[0]).toContain(
+        `FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The ${option} function failed; the default is used instead: no`,
+      );
     },
   );
 

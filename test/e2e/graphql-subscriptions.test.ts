@@ -183,7 +183,7 @@ describe.each(DRIVERS)('subscriptions of %s', (driver) => {
     const { errors } = await open(url).run('subscription { byUser }', 'byUser');
     expect(errors).toEqual([
       {
-        message: 'The request lacks what its limit counts by: user id',
+        message: 'Missing required value: user.id',
         code: 'BAD_REQUEST',
         retryAfter: undefined,
       },

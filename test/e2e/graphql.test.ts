@@ -192,7 +192,7 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
       data: { three: null, free: 1 },
       errors: [
         {
-          message: 'The request limit cannot be checked at the moment',
+          message: 'The request limit cannot be checked right now. Try again later.',
           code: 'SERVICE_UNAVAILABLE',
           retryAfter: undefined,
         },
@@ -256,7 +256,7 @@ describe.each(DRIVERS)('keys of resolvers of %s', (driver) => {
     expect(await fields(3, 'byUser', by('bob'))).toEqual([1, 1, 'TOO_MANY_REQUESTS']);
     expect((await execute(url, '{ byUser }')).errors).toEqual([
       {
-        message: 'The request lacks what its limit counts by: user id',
+        message: 'Missing required value: user.id',
         code: 'BAD_REQUEST',
         retryAfter: undefined,
       },
@@ -384,7 +384,7 @@ describe('the application of the example', () => {
     const aliases = Array.from({ length: 11 }, (_, i) => `m${i}: messages(first: 1) { id }`).join(' ');
     const { errors } = await execute(url, `{ ${aliases} }`);
     expect(errors).toEqual([
-      { message: 'Too many requests, try again in 1 s', code: 'TOO_MANY_REQUESTS', retryAfter: 1 },
+      { message: 'Too many requests. Try again in 1 s.', code: 'TOO_MANY_REQUESTS', retryAfter: 1 },
     ]);
     const { url: other } = await serve('express', { imports: [AppModule] });
     const translated = await execute(other, '{ messages(first: 31) { size translation } }');

@@ -104,7 +104,7 @@ const passed = { code: 0, details: 'OK', retryAfter: undefined };
 const denied = {
   texts: [],
   code: 8,
-  details: 'Too many requests, try again in 60 s',
+  details: 'Too many requests. Try again in 60 s.',
   retryAfter: '60',
 };
 
@@ -157,7 +157,7 @@ describe('a gRPC call that cannot be checked', () => {
     expect(await call('Needs')).toEqual({
       texts: [],
       code: 3,
-      details: 'The request lacks what its limit counts by: body other',
+      details: 'Missing required value: body.other',
       retryAfter: undefined,
     });
   });
@@ -168,7 +168,7 @@ describe('a gRPC call that cannot be checked', () => {
       const { call } = await start({ redis: 'redis://127.0.0.1:1', onStoreError: 'deny' });
       expect(await call(method)).toMatchObject({
         code: 14,
-        details: 'The request limit cannot be checked at the moment',
+        details: 'The request limit cannot be checked right now. Try again later.',
       });
     },
   );

@@ -209,7 +209,9 @@ describe.each(PLATFORMS)('the guard on %s', (platform) => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     process.off('unhandledRejection', note);
     // the second line within a second is left out
-    expect(lines[0]).toBe('@FreqLimit on Failing.get, rule "early": the key function failed: early\\nkey');
+    expect(lines[0]).toBe(
+      'FREQ_LIMIT_RULE_FAILED: The request got 500: @FreqLimit on Failing.get, rule "early": the key function failed: early\\nkey',
+    );
     expect(lines.length).toBeLessThanOrEqual(2);
     expect([unhandled, handled, calls]).toEqual([[], 0, 2]);
     expect(consume).not.toHaveBeenCalled();
@@ -323,7 +325,9 @@ describe.each(PLATFORMS)('functions of rules that fail on %s', (platform) => {
     ]);
     await new Promise((resolve) => setTimeout(resolve, 120));
     expect(calls.sort()).toEqual(['key', 'limit', 'slow-key']);
-    expect(lines).toEqual(['@FreqLimit on Fails.get, rule "key": the key function failed: of key']);
+    expect(lines).toEqual([
+      'FREQ_LIMIT_RULE_FAILED: The request got 500: @FreqLimit on Fails.get, rule "key": the key function failed: of key',
+    ]);
     process.removeListener('unhandledRejection', unhandled);
     expect(unhandled).not.toHaveBeenCalled();
     expect(handled).not.toHaveBeenCalled();

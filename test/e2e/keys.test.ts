@@ -130,7 +130,7 @@ describe.each(PLATFORMS)('keys on %s', (platform) => {
     const denied = await post(`${url}/deny`, {});
     expect([denied.status, ((await denied.json()) as { message: string }).message]).toEqual([
       400,
-      'The request lacks what its limit counts by: body phone',
+      'Missing required value: body.phone',
     ]);
     expect(await statuses(2, () => post(`${url}/deny`, { phone: 1 }))).toEqual([201, 429]);
     expect(await statuses(3, () => post(`${url}/skip`, {}))).toEqual([201, 201, 201]);

@@ -172,7 +172,7 @@ describe.each(BROKERS)('a microservice over %s', (broker) => {
         error: {
           status: 'error',
           code: 'BAD_REQUEST',
-          message: 'The request lacks what its limit counts by: body phone',
+          message: 'Missing required value: body.phone',
         },
       },
     ]);

@@ -119,7 +119,7 @@ describe('the module', () => {
     [
       'an unknown option',
       () => FreqLimitModule.forRoot({ prefix: 'x' } as never),
-      /prefix: is not known here; did you mean namespace\?/,
+      /prefix: unknown option; did you mean namespace\?/,
     ],
     [
       'a wrong value',
@@ -134,7 +134,7 @@ describe('the module', () => {
     [
       'a factory’s globalGuard',
       () => FreqLimitModule.forRootAsync({ useFactory: () => ({ globalGuard: false }) as never }),
-      /globalGuard beside useFactory/,
+      /globalGuard next to useFactory/,
     ],
     [
       'a factory that rejects',
@@ -157,7 +157,7 @@ describe('the module', () => {
     [
       'an option next to the factory',
       { useFactory: () => ({}), redis: 'redis://x' },
-      /redis: is not known here/,
+      /redis: unknown option/,
     ],
   ])('rejects %s in forRootAsync', (_, options, message) => {
     expect(() => FreqLimitModule.forRootAsync(options as never)).toThrow(message);
@@ -281,7 +281,7 @@ describe('the module', () => {
     ]).toEqual([503, []]);
     expect(await refused.json()).toMatchObject({
       statusCode: 503,
-      message: 'The request limit cannot be checked at the moment',
+      message: 'The request limit cannot be checked right now. Try again later.',
     });
     await statuses(20, () => fetch(url));
     expect(refused.headers.get('retry-after')).toBe('1');

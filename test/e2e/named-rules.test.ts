@@ -120,10 +120,10 @@ describe('a reference stops the application', () => {
     [
       'to no rule',
       ['logn'],
-      '@FreqLimit on Sms.send: there is no rule called "logn" in namedRules of FreqLimitModule; the names are login, shared',
+      '@FreqLimit on Sms.send: no rule in namedRules of FreqLimitModule has the name "logn"; the names are login, shared',
     ],
-    ['to a window', ['1m'], "its limit is missing: @FreqLimit('1m', limit)"],
-    ['to a window whose limit is undefined', ['1m', undefined], 'its limit is missing'],
+    ['to a window', ['1m'], "for a rule with this window, add its limit: @FreqLimit('1m', limit)"],
+    ['to a window whose limit is undefined', ['1m', undefined], 'add its limit: @FreqLimit'],
     ['with a wrong change', ['login', { limit: -1 }], '@FreqLimit on Sms.send: limit: -1 is not'],
     ['with a name', ['login', { name: 'x' }], '@FreqLimit on Sms.send: "login": name: '],
   ])('%s', async (_, args, message) => {
@@ -132,7 +132,7 @@ describe('a reference stops the application', () => {
 
   it('of the module too', async () => {
     expect(await startUpError({ namedRules, rules: ['nobody'] })).toContain(
-      'rules[0] of FreqLimitModule: there is no rule called "nobody"',
+      'rules[0] of FreqLimitModule: no rule in namedRules of FreqLimitModule has the name "nobody"',
     );
   });
 
@@ -150,8 +150,8 @@ describe('a reference stops the application', () => {
     ['null', null],
     ['a string', 'login'],
   ])('if the table is %s', async (_, table) => {
-    expect(await startUpError({ namedRules: table as never })).toContain(
-      'FreqLimitModule: namedRules: is not an object of rules by their names',
+    expect(await startUpError({ namedRules: table as never })).toMatch(
+      /^FreqLimitModule: namedRules: .+ is not an object of rules by name, such as /,
     );
   });
 });

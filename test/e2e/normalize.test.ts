@@ -132,7 +132,8 @@ describe.each(PLATFORMS)('spellings of one value on %s', (platform) => {
     expect(await codes('own', [{ v: 'throw' }, { v: 'nonsense' }, { v: 'ab' }, { v: 'ac' }])).toEqual([
       500, 500, 201, 429,
     ]);
-    const place = '@FreqLimit on Accounts.own, rule "n": the normalize function failed';
+    const place =
+      'FREQ_LIMIT_RULE_FAILED: The request got 500: @FreqLimit on Accounts.own, rule "n": the normalize function failed';
     expect(lines[0]).toBe(`${place}: it threw Error`);
     const check = { controller: Accounts, handler: 'own', rule: 'n', key: 'throw' };
     await expect(service.peek(check)).rejects.toMatchObject({ code: 'FREQ_LIMIT_RULE_FAILED' });
@@ -193,7 +194,7 @@ describe.each(PLATFORMS)('a value that is too long on %s', (platform) => {
     for (const path of ['skip', 'list', 'function', 'dynamic']) {
       const answer = await post(`${url}/${path}`, { phone: padded });
       expect([path, answer.status]).toEqual([path, 400]);
-      expect(await answer.text()).toContain('too long');
+      expect(await answer.text()).toContain('Value too long');
       expect((await post(`${url}/${path}`, { phone: `${' '.repeat(900)}138` })).status).toBe(201);
       expect((await post(`${url}/${path}`, { phone: '138' })).status).toBe(429);
     }

@@ -21,7 +21,7 @@ describe.each(PLATFORMS)('problem details on %s', (platform) => {
       type: QUOTA_EXCEEDED,
       title: 'Request cannot be satisfied as assigned quota has been exceeded',
       status: 429,
-      detail: 'Too many requests, try again in 10 s',
+      detail: 'Too many requests. Try again in 10 s.',
       'violated-policies': ['one'],
       retryAfter: 10,
     });
@@ -68,7 +68,7 @@ describe.each(PLATFORMS)('problem details on %s', (platform) => {
       type: 'about:blank',
       title: 'Bad Request',
       status: 400,
-      detail: 'The request lacks what its limit counts by: body phone',
+      detail: 'Missing required value: body.phone',
     });
     expect(limitHeaders(response)).toEqual({});
   });
@@ -84,7 +84,7 @@ describe.each(PLATFORMS)('problem details on %s', (platform) => {
       type: 'about:blank',
       title: 'Service Unavailable',
       status: 503,
-      detail: 'The request limit cannot be checked at the moment',
+      detail: 'The request limit cannot be checked right now. Try again later.',
     });
     expect(limitHeaders(response)).toEqual({ 'retry-after': '1' });
   });

@@ -278,7 +278,7 @@ describe('a limit that has an effect has no warning', () => {
     'but %p is not a metadata key',
     async (handlerMetadata) => {
       await expect(start([Queue], [], { jobs: { handlerMetadata } as ContextAdapter })).rejects.toThrow(
-        /^FreqLimitModule: contextAdapters.jobs: handlerMetadata: .* is not a metadata key \(a text or a symbol\), or a list/,
+        /^FreqLimitModule: contextAdapters.jobs: handlerMetadata: .* is not a metadata key \(a string or a symbol\), or a list/,
       );
     },
   );

@@ -3,6 +3,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { Redis } from 'ioredis';
 import {
   FreqLimit,
+  FreqLimitError,
   FreqLimitModule,
   FreqLimitService,
   isFreqLimitError,
@@ -146,18 +147,18 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     ['a limit of NaN', { key: 'bad', window: '1m', limit: NaN }, /limit: NaN is not/],
     ['an infinite limit', { key: 'bad', window: '1m', limit: Infinity }, /limit: Infinity is not/],
     ['no window', { key: 'bad', limit: 1 }, /window: undefined is no window/],
-    ['no key', { window: '1m', limit: 1 }, /key: undefined is no value to count by/],
-    ['an empty key', { key: '', window: '1m' }, /key: "" is no value/],
-    ['an empty list', { key: [], window: '1m' }, /key: \[list of 0\] is no value/],
-    ['a list with a hole', { key: ['a', undefined], window: '1m' }, /is no value/],
-    ['an object for a key', { key: {}, window: '1m' }, /key: \[object\] is no value/],
+    ['no key', { window: '1m', limit: 1 }, /key: undefined is not a value to count by/],
+    ['an empty key', { key: '', window: '1m' }, /key: "" is not a value to count by/],
+    ['an empty list', { key: [], window: '1m' }, /key: \[list of 0\] is not a value/],
+    ['a list with a hole', { key: ['a', undefined], window: '1m' }, /key: \[list of 2\] is not a value/],
+    ['an object for a key', { key: {}, window: '1m' }, /key: \[object\] is not a value/],
     ['another word', { key: 'bad', window: '1m', points: 1 }, /points: is not known here/],
     ['nothing', undefined, /check: undefined is not an object/],
     ['a name no header can carry', { key: 'bad', window: '1m', name: 'a"b' }, /name: /],
-  ])('refuses %s with a TypeError, and charges nothing', async (_, check, message) => {
+  ])('refuses %s and charges nothing', async (_, check, message) => {
     const good = { key: ['good', kind], window: '1m', limit: 5 };
     const error: unknown = await service.consume(check as never).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(TypeError);
+    expect(error).toBeInstanceOf(FreqLimitError);
     expect(isFreqLimitError(error) && error.code).toBe('FREQ_LIMIT_INVALID_CHECK');
     expect((error as Error).message).toMatch(message);
     await expect(service.consume([good, check] as never)).rejects.toThrow(/checks\[1\]/);
@@ -166,7 +167,9 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
 
   it('rejects more checks than one call can decide', async () => {
     const checks = Array.from({ length: 1_001 }, (_, i) => ({ key: i, window: '1m' as const }));
-    await expect(service.consume(checks)).rejects.toThrow(/1001 checks in one call; at most 1000/);
+    await expect(service.consume(checks)).rejects.toThrow(
+      /1001 checks in one call; at most 1000 are possible/,
+    );
     expect((await service.consume(checks.slice(1))).results).toHaveLength(1_000);
   });
 
@@ -280,7 +283,7 @@ describe.each(['memory', 'redis'] as const)('a counter of the guard on %s', (kin
     [
       'a handler without its controller',
       { rule: 'user', handler: 'login' },
-      /controller: is missing: whose handler is "login"/,
+      /controller: is missing: pass the class of the handler "login"/,
     ],
     [
       'a class that is not in the application',
@@ -295,18 +298,38 @@ describe.each(['memory', 'redis'] as const)('a counter of the guard on %s', (kin
     [
       'no handler for a rule of each handler',
       { rule: 'each', controller: LoginController },
-      /handler: is missing: the rule "each" counts each handler/,
+      /handler: is missing: the rule "each" counts each handler separately/,
     ],
-    ['no text for an address', of('user', { address: '' }), /address: "" is not a text/],
-    ['too few values', of('user'), /the key "user:\{body.user\}" is filled with \{body.user\}, got 0 values/],
-    ['too many values', of('user', { key: ['a', 'b'] }), /got 2 values/],
-    ['a value that is none', of('user', { key: '' }), /holds no value to count by/],
-    ['key and address', of('user', { key: 'a', address: '127.0.0.1' }), /instead of a key/],
-    ['a window of its own', of('user', { key: 'a', window: '2m' }), /has its own window/],
+    [
+      'no text for an address',
+      of('user', { address: '' }),
+      /address: "" is not a string of at least one character/,
+    ],
+    [
+      'too few values',
+      of('user'),
+      /the key "user:\{body.user\}" takes one value for each of its placeholders, got 0/,
+    ],
+    [
+      'too many values',
+      of('user', { key: ['a', 'b'] }),
+      /takes one value for each of its placeholders, got 2/,
+    ],
+    ['a value that is none', of('user', { key: '' }), /key: "" is not a value to count by/],
+    [
+      'key and address',
+      of('user', { key: 'a', address: '127.0.0.1' }),
+      /pass either address or key, not both/,
+    ],
+    [
+      'a window of its own',
+      of('user', { key: 'a', window: '2m' }),
+      /window: leave it out; the rule "user" has its own window/,
+    ],
     [
       'no limit for a rule whose limit is a function',
       of('dynamic', { key: 'a' }),
-      /is a function: say which limit/,
+      /limit: is missing: the limit of the rule "dynamic" is a function; pass the one to use/,
     ],
     ['an unknown property', of('user', { key: 'a', name: 'x' }), /name: is not known here/],
   ])('is not found by %s', async (_, check, message) => {

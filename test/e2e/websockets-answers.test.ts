@@ -142,7 +142,9 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
       event: 'exception',
       data: { status: 'error', code: 'INTERNAL_SERVER_ERROR', message: 'Internal Server Error' },
     });
-    expect(errors).toEqual(['@FreqLimit on Odds.fails, rule "1m": the key function failed: no key']);
+    expect(errors).toEqual([
+      'FREQ_LIMIT_RULE_FAILED: The request got 500: @FreqLimit on Odds.fails, rule "1m": the key function failed: no key',
+    ]);
     expect(client.isOpen()).toBe(true);
   });
 

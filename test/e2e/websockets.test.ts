@@ -167,7 +167,7 @@ describe.each(PLATFORMS)('gateways on %s', (platform) => {
         data: {
           status: 'error',
           code: 'BAD_REQUEST',
-          message: 'The request lacks what its limit counts by: query token',
+          message: 'Missing required value: query.token',
         },
       });
     });

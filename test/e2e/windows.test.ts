@@ -129,7 +129,7 @@ describe('seconds and milliseconds', () => {
     Get()(Untyped.prototype, 'get', descriptor);
     decorator(Untyped.prototype, 'get', descriptor);
     Controller()(Untyped);
-    await expect(startApp('express', { controllers: [Untyped] })).rejects.toThrow('"60" is no window');
+    await expect(startApp('express', { controllers: [Untyped] })).rejects.toThrow('"60" is not a window');
   });
 });
 

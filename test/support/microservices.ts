@@ -37,7 +37,7 @@ export const denied = (retryAfter = 60) => ({
   error: {
     status: 'error',
     code: 'TOO_MANY_REQUESTS',
-    message: `Too many requests, try again in ${retryAfter} s`,
+    message: `Too many requests. Try again in ${retryAfter} s.`,
     retryAfter,
   },
 });

@@ -2,7 +2,7 @@ import { type ExecutionContext, HttpException } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import type { Check, CheckResult } from '../../../src/core/check.js';
 import { type StatusResponse, Settlement } from '../../../src/decisions/settlement.js';
-import { planRule } from '../../../src/rules/planned-rule.js';
+import { planRule } from '../../../src/rules/plan-rule.js';
 import type { PlannedCheck } from '../../../src/rules/to-checks.js';
 import type { CountWhen, Outcome } from '../../../src/rules/rule.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
