@@ -58,16 +58,21 @@ export async function startBehindProxy(
   platform: Platform,
   controller: Type,
   limits: FreqLimitOptions,
-): Promise<{ url: string }> {
+  adapter = adapterBehindProxy(platform),
+): Promise<TestApp> {
   const parts = { imports: [FreqLimitModule.forRoot(limits)], controllers: [controller] };
   const module = await Test.createTestingModule(parts).compile();
-  const express = new ExpressAdapter();
-  express.set('trust proxy', 'loopback');
-  const adapter = platform === 'express' ? express : new FastifyAdapter({ trustProxy: 'loopback' });
   const app = module.createNestApplication(adapter, { logger: false });
   running.add(app);
   await app.listen(0, '127.0.0.1');
-  return { url: (await app.getUrl()).replace('[::1]', '127.0.0.1') };
+  return { app, url: (await app.getUrl()).replace('[::1]', '127.0.0.1') };
+}
+
+function adapterBehindProxy(platform: Platform): ExpressAdapter | FastifyAdapter {
+  if (platform === 'fastify') return new FastifyAdapter({ trustProxy: 'loopback' });
+  const adapter = new ExpressAdapter();
+  adapter.set('trust proxy', 'loopback');
+  return adapter;
 }
 
 export async function closeApps(): Promise<void> {
