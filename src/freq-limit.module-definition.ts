@@ -4,16 +4,16 @@ import { GlobalFreqLimitGuard } from './freq-limit.global-guard.js';
 import type { FreqLimitOptions } from './freq-limit.options.js';
 import { FREQ_LIMIT_OPTIONS } from './core/tokens.js';
 
-/** What must be known before the options are: it stands beside `useFactory`, not in its answer. */
+/** Options that Nest needs before it reads the others. For `forRootAsync`, write them next to `useFactory`. */
 export interface FreqLimitModuleExtras {
   /**
-   * Whether other modules can inject `FreqLimitService`, and use `FreqLimitGuard`, without importing this one.
+   * Whether other modules can inject `FreqLimitService` and use `FreqLimitGuard` without importing this module.
    * @default true
    */
   global?: boolean;
   /**
-   * Whether the guard stands before every handler of the application. Where it does not, place
-   * `@UseGuards(FreqLimitGuard)` yourself, for instance after the guard that sets `request.user`.
+   * Whether the guard protects every handler of the application. If `false`, add `@UseGuards(FreqLimitGuard)` yourself, for
+   * example after the guard that sets `request.user`.
    * @default true
    */
   globalGuard?: boolean;
@@ -21,6 +21,7 @@ export interface FreqLimitModuleExtras {
 
 /** A class that makes the options, for `useClass` and `useExisting`. */
 export interface FreqLimitOptionsFactory {
+  /** Returns the options of the module. Called once, at start-up. */
   createFreqLimitOptions(): FreqLimitOptions | Promise<FreqLimitOptions>;
 }
 

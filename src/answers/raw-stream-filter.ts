@@ -1,12 +1,9 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
-import 'reflect-metadata';
 import { type Observable, of } from 'rxjs';
 import { type GrpcCall, isGrpcDenial } from '../contexts/grpc-call.js';
 import { isFreqLimitExceeded } from './freq-limit.exception.js';
+import { addFilter, filtersOf, patternsOf } from '../nest/nest-metadata.js';
 
-/** The metadata keys of Nest's `@UseFilters`, and of the patterns of a message handler. */
-const FILTERS = '__exceptionFilters__';
-const PATTERN = 'microservices:pattern';
 /** Nest's name for a raw stream: a handler with `@GrpcStreamCall`. */
 const RAW_STREAM = 'pt_stream';
 
@@ -43,13 +40,12 @@ class RawStreamFilter implements ExceptionFilter<object> {
 /** Adds the filter to a handler of a raw stream. It runs before all other filters. */
 export function answerRawStream(method: object): void {
   if (!isRawStream(method)) return;
-  const others = (Reflect.getMetadata(FILTERS, method) ?? []) as readonly unknown[];
-  if (others.some((other) => FILTER_BRAND in (Object(other) as object))) return;
-  // Nest tries the last one first
-  Reflect.defineMetadata(FILTERS, [...others, new RawStreamFilter()], method);
+  if (filtersOf(method).some((other) => FILTER_BRAND in (Object(other) as object))) return;
+  addFilter(method, new RawStreamFilter());
 }
 
 function isRawStream(method: object): boolean {
-  const patterns = (Reflect.getMetadata(PATTERN, method) ?? []) as readonly unknown[];
-  return patterns.some((pattern) => (Object(pattern) as { streaming?: unknown }).streaming === RAW_STREAM);
+  return patternsOf(method).some(
+    (pattern) => (Object(pattern) as { streaming?: unknown }).streaming === RAW_STREAM,
+  );
 }

@@ -1,7 +1,8 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { ApplicationConfig } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
-import { guardsOn, injectsOurs } from '../nest/nest-metadata.js';
+import { injectsFreqLimitGuard } from '../nest/guards.js';
+import { guardsOn } from '../nest/nest-metadata.js';
 
 // Several guards may run for one call of a handler: a global one, those of the class and of the method, subclasses, guards of
 // the application that call ours. Nest passes one context to all of them, so the context stores the first decision. These
@@ -64,5 +65,5 @@ function placesOf(guard: unknown, context: ExecutionContext, config: Application
 
 function leadsTo(place: unknown, guard: unknown): boolean {
   if (place === guard || place === (Object(guard) as object).constructor) return true;
-  return injectsOurs(place);
+  return injectsFreqLimitGuard(place);
 }

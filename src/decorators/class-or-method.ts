@@ -1,5 +1,5 @@
 import { invalidRule } from '../core/errors.js';
-import { markMethod } from '../rules/handler-places.js';
+import { markMethod } from '../rules/metadata.js';
 
 /**
  * Makes a decorator for classes and methods.

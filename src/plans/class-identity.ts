@@ -1,57 +1,41 @@
-import 'reflect-metadata';
-import { methodAt, methodNames } from '../rules/handler-places.js';
-import type { ClassRef } from '../rules/metadata.js';
+import { classFactsOf, controllerRouteOf, methodFactsOf } from '../nest/nest-metadata.js';
+import { methodAt, methodNames } from '../rules/methods.js';
+import type { ClassRef } from '../rules/class-ref.js';
 
-/** What Nest keeps on a controller of its route. */
-const ROUTE_METADATA = ['path', 'host', '__version__'];
-
-// What Nest keeps on classes and on methods that tells one handler from another: routes, patterns, messages, the names of
-// operations. No two of an application are alike in all of it and in their class.
-const CLASS_METADATA = ['websockets:gateway_options', 'websockets:port', 'graphql:resolver_name'];
-const HANDLER_METADATA = [
-  'path',
-  'method',
-  'microservices:pattern',
-  'message',
-  'graphql:resolver_type',
-  'graphql:resolver_name',
-];
-
-/** Nest's `mixin()` names classes so, and each process names them differently; others take UUIDs, or the time. */
+/** Matches names made by Nest's `mixin()`, which differ in each process, and those with a UUID, a hash or the time. */
 const MADE_AT_RUN_TIME =
   /^[0-9a-f]{21}$|[0-9a-f]{16}|\d{10}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
-/** What identities are made of in addition to the class. */
+/** Where a class is in the application. */
 export interface ClassPlace {
-  /** The modules that have the class. */
+  /** The names of the modules that have the class. */
   readonly moduleName: string;
-  /** The tokens that it is provided under, those that are texts. */
+  /** The tokens that it is provided under and that are strings. */
   readonly tokens: readonly string[];
 }
 
-/** A class's identity, the same in every process of the application. */
+/** The identity of a class: the same in every process of the application. */
 export interface ClassIdentity {
   readonly text: string;
-  /** All that is known of the class. Where that is the same of several, their order makes the difference. */
+  /** All that is known of the class. If several classes have the same facts, their order tells them apart. */
   readonly facts: string;
-  /** A name for people who look into Redis. */
+  /** A name for people who read keys in Redis. */
   readonly label: string;
 }
 
 /**
- * Tells each class from every other one, by facts that are the same in every process of the application: its name and
- * those of its parents, its module and its route. A name that is made at run time is none; then all that Nest knows of the
- * class's handlers tells it from others.
+ * Gives each class an identity made of its name and its parents' names, its module and its route. A name that was made
+ * at run time is not used: the class is then told apart by its tokens and its handlers.
  */
 export class ClassIdentities {
   private readonly seen = new Map<string, number>();
 
   identify(classRef: ClassRef, { moduleName, tokens }: ClassPlace): ClassIdentity {
-    const names = lineageOf(classRef);
+    const names = stableNamesOf(classRef);
     const facts = JSON.stringify([
       names,
       moduleName,
-      ...ROUTE_METADATA.map((key) => routeText(key, classRef)),
+      ...controllerRouteOf(classRef).map(routeText),
       ...(isMadeAtRunTime(classRef.name) ? [[...tokens].sort(), handlerFacts(classRef)] : []),
     ]);
     const before = this.seen.get(facts) ?? 0;
@@ -61,18 +45,18 @@ export class ClassIdentities {
   }
 }
 
-/** Whether a class has another name in each process. */
+/** Whether a class name was made at run time, so that it differs in each process. */
 export function isMadeAtRunTime(name: string): boolean {
   return MADE_AT_RUN_TIME.test(name);
 }
 
-/** The name of a class, or of the nearest parent whose name is written in the code. */
+/** The name of a class. If that was made at run time, the name of its nearest parent with a name from the code. */
 export function stableNameOf(classRef: ClassRef): string {
-  return lineageOf(classRef)[0] ?? '';
+  return stableNamesOf(classRef)[0] ?? '';
 }
 
-/** The names of a class and of its parents that are written in the code. */
-function lineageOf(classRef: ClassRef): string[] {
+/** The names of a class and its parents, without those made at run time. */
+function stableNamesOf(classRef: ClassRef): string[] {
   const names: string[] = [];
   for (
     let at: unknown = classRef;
@@ -84,32 +68,28 @@ function lineageOf(classRef: ClassRef): string[] {
   return names;
 }
 
-/** A route has one path, host and version or several, and a version may be a symbol. */
-function routeText(key: string, classRef: ClassRef): string[] {
-  return [Reflect.getMetadata(key, classRef) as unknown].flat().map(String);
+/** A path, host or version: one or several, and a version may be a symbol. */
+function routeText(part: unknown): string[] {
+  return [part].flat().map(String);
 }
 
 function handlerFacts(classRef: ClassRef): unknown[] {
   const prototype = classRef.prototype as object;
   const handlers = methodNames(prototype)
     .sort()
-    .map((name) => [name, ...factsOf(methodAt(prototype, name) ?? {}, HANDLER_METADATA)]);
-  return [...factsOf(classRef, CLASS_METADATA), handlers];
+    .map((name) => [name, ...methodFactsOf(methodAt(prototype, name) ?? {}).map(textOf)]);
+  return [...classFactsOf(classRef).map(textOf), handlers];
 }
 
-function factsOf(target: object, keys: readonly string[]): string[] {
-  return keys.map((key) => textOf(Reflect.getMetadata(key, target)));
-}
-
-/** The same text in every process; what has none is left out. */
+/** The same string in every process; empty for a value that cannot be written as one. */
 function textOf(value: unknown): string {
   try {
-    return JSON.stringify([value], (_, part: unknown) => (isScalar(part) ? String(part) : part));
+    return JSON.stringify([value], (_, part: unknown) => (isWrittenAsString(part) ? String(part) : part));
   } catch {
     return '';
   }
 }
 
-function isScalar(value: unknown): boolean {
+function isWrittenAsString(value: unknown): boolean {
   return ['function', 'symbol', 'bigint'].includes(typeof value) || value instanceof RegExp;
 }

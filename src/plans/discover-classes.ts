@@ -1,14 +1,14 @@
 import type { DiscoveryService } from '@nestjs/core';
 import 'reflect-metadata';
+import type { ClassRef } from '../rules/class-ref.js';
+import { methodAt, methodNames } from '../rules/methods.js';
 import { stableNameOf } from './class-identity.js';
-import { methodAt, methodNames } from '../rules/handler-places.js';
-import type { ClassRef } from '../rules/metadata.js';
 
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
 /**
- * Decides what Nest looks for in a class: routes and message patterns in controllers, gateways and resolvers in providers.
- * For providers made by a factory or given as a value (`made`) Nest knows no class, and looks only for resolvers.
+ * What Nest looks for in a class: routes and message patterns in controllers, gateways and resolvers in providers. For
+ * providers made by a factory or given as a value (`made`), Nest does not know the class and looks only for resolvers.
  */
 type ClassRole = 'controller' | 'provider' | 'made';
 
@@ -17,14 +17,14 @@ export interface AppClass {
   readonly classRef: ClassRef;
   /** The names of the modules that have it, sorted, so that they are the same in every process. */
   readonly moduleName: string;
-  /** Those tokens that it is provided under that are strings. */
+  /** The tokens that it is provided under and that are strings. */
   readonly tokens: readonly string[];
-  /** Its only instance; `undefined` if each request gets a new one. */
-  readonly instance: unknown;
   readonly roles: ReadonlySet<ClassRole>;
+  /** Its only instance; `undefined` if each request gets a new one. Call it when everything is instantiated. */
+  readonly instance: () => unknown;
 }
 
-/** The controllers and providers that Nest knows by their class. These are known before the first is instantiated. */
+/** The controllers and providers whose class Nest knows. It does before the first is instantiated. */
 export function declaredClasses(discovery: DiscoveryService): AppClass[] {
   return distinct([
     ...classesOf(discovery.getControllers(), 'controller', metatypeOf),
@@ -32,14 +32,10 @@ export function declaredClasses(discovery: DiscoveryService): AppClass[] {
   ]);
 }
 
-/** The same, plus the classes of instances that factories have made or that are given as values. */
-export function allClasses(discovery: DiscoveryService): AppClass[] {
-  return distinct([
-    ...declaredClasses(discovery),
-    ...classesOf(discovery.getProviders(), 'made', classOfInstance).filter(({ classRef }) =>
-      hasMetadata(classRef),
-    ),
-  ]);
+/** The classes of instances that factories have made or that are given as values. Call it when everything is instantiated. */
+export function madeClasses(discovery: DiscoveryService): AppClass[] {
+  const found = classesOf(discovery.getProviders(), 'made', classOfInstance);
+  return distinct(found.filter(({ classRef }) => hasMetadata(classRef)));
 }
 
 function classesOf(
@@ -50,23 +46,27 @@ function classesOf(
   return wrappers.flatMap((wrapper) => {
     const classRef = classOf(wrapper);
     if (classRef === undefined) return [];
-    const instance: unknown = wrapper.isDependencyTreeStatic() ? wrapper.instance : undefined;
     const moduleName = wrapper.host === undefined ? '' : stableNameOf(wrapper.host.metatype as ClassRef);
     const tokens = typeof wrapper.token === 'string' ? [wrapper.token] : [];
-    return [{ classRef, moduleName, tokens, instance, roles: new Set([role]) }];
+    const instance = (): unknown => (wrapper.isDependencyTreeStatic() ? wrapper.instance : undefined);
+    return [{ classRef, moduleName, tokens, roles: new Set([role]), instance }];
   });
 }
 
-/** A class may be in several modules, and have both roles. */
+/** A class may be in several modules, and have several roles. */
 function distinct(classes: readonly AppClass[]): AppClass[] {
-  const found = new Map<ClassRef, AppClass[]>();
-  for (const one of classes) found.set(one.classRef, [...(found.get(one.classRef) ?? []), one]);
-  return [...found].map(([classRef, same]) => ({
-    classRef,
+  const found = new Map<ClassRef, [AppClass, ...AppClass[]]>();
+  for (const one of classes) {
+    const same = found.get(one.classRef);
+    if (same === undefined) found.set(one.classRef, [one]);
+    else same.push(one);
+  }
+  return [...found.values()].map((same) => ({
+    classRef: same[0].classRef,
     moduleName: [...new Set(same.map(({ moduleName }) => moduleName))].sort().join(),
     tokens: [...new Set(same.flatMap(({ tokens }) => tokens))],
-    instance: same[0]?.instance,
     roles: new Set(same.flatMap(({ roles }) => [...roles])),
+    instance: same[0].instance,
   }));
 }
 

@@ -1,88 +1,82 @@
-import 'reflect-metadata';
-import type { ResolvedOptions } from '../freq-limit.options.js';
-import type { HandlerPlan } from './plans.js';
-import { PROBLEM_CONTENT_TYPE } from '../answers/error-body.js';
-import { headerNames } from '../answers/headers.js';
+import { type ErrorFormat, PROBLEM_CONTENT_TYPE } from '../answers/error-body.js';
+import { headerNames, type HeadersOption } from '../answers/headers.js';
+import {
+  apiResponsesOf,
+  isRoute,
+  pluginTypeOf,
+  setApiResponses,
+  successStatusOf,
+} from '../nest/nest-metadata.js';
 import type { Plan } from '../rules/plan.js';
+import type { HandlerPlan } from './plans.js';
 
-// Where `@nestjs/swagger` keeps what `@ApiResponse` says, of a handler or of a class, and what its compiler plugin has
-// found out. It is written and read without loading that package, so that an application which only has it installed
-// does not pay for it; a test holds it to what `SwaggerModule` makes of it.
-const API_RESPONSE = 'swagger/apiResponse';
-const PLUGIN = '_OPENAPI_METADATA_FACTORY';
-// of Nest's own decorators
-const ROUTE_PATH = 'path';
-const ROUTE_METHOD = 'method';
-const HTTP_CODE = '__httpCode__';
-const POST = 1;
+/** The module's options that a denial in an OpenAPI document depends on. */
+export interface DocumentOptions {
+  readonly headers: HeadersOption;
+  readonly errorFormat: ErrorFormat;
+  /** With it, the application chooses the body. */
+  readonly exceptionFactory: unknown;
+}
 
 type Responses = Readonly<Record<string, unknown>>;
 
-/** What handlers said before we did: another application with the same controllers writes anew. */
-const before = new WeakMap<object, Responses | undefined>();
+/** The responses that handlers had without ours. Another application with the same controllers starts from these. */
+const originals = new WeakMap<object, Responses | undefined>();
 
-/** Documents the denials of HTTP handlers for OpenAPI, where the application has not done so itself. */
-export function documentDenials(handlers: readonly HandlerPlan[], options: ResolvedOptions): void {
+/**
+ * Adds denials to the responses of routes in OpenAPI documents, except those that the application documents itself. It
+ * writes what `@ApiResponse` writes and does not load `@nestjs/swagger`.
+ */
+export function documentDenials(handlers: readonly HandlerPlan[], options: DocumentOptions): void {
   const byMethod = new Map<object, HandlerPlan[]>();
   for (const handler of handlers) {
-    if (!Reflect.hasMetadata(ROUTE_PATH, handler.method)) continue;
-    byMethod.set(handler.method, [...(byMethod.get(handler.method) ?? []), handler]);
+    if (!isRoute(handler.method)) continue;
+    const same = byMethod.get(handler.method);
+    if (same === undefined) byMethod.set(handler.method, [handler]);
+    else same.push(handler);
   }
-  for (const [method, inherited] of byMethod) document(method, inherited, options);
+  for (const [method, same] of byMethod) document(method, same, options);
 }
 
-/** A method that several classes inherit is documented with the denials of all. */
-function document(method: object, handlers: readonly HandlerPlan[], options: ResolvedOptions): void {
-  const written = responsesOf(method);
-  const own = written && before.has(written) ? before.get(written) : written;
+/** @param handlers one for each class that has the method: a method that several classes inherit has the denials of all */
+function document(method: object, handlers: readonly HandlerPlan[], options: DocumentOptions): void {
+  const current = apiResponsesOf(method);
+  const own = current && originals.has(current) ? originals.get(current) : current;
   const missing = handlers.flatMap(({ classRef, plan }) => {
-    const known = { ...responsesOf(classRef), ...own };
+    const known = { ...apiResponsesOf(classRef), ...own };
     return statusesOf(plan).filter((status) => !(status in known));
   });
-  if (missing.length === 0 && own === written) return;
+  if (missing.length === 0 && own === current) return;
   const responses = own === undefined ? success(method, handlers) : { ...own };
-  for (const status of missing) responses[status] = denialOf(Number(status), options);
-  before.set(responses, own);
-  Reflect.defineMetadata(API_RESPONSE, responses, method);
-}
-
-function responsesOf(target: object): Responses | undefined {
-  return Reflect.getMetadata(API_RESPONSE, target) as Responses | undefined;
+  for (const status of missing) responses[status] = denial(Number(status), options);
+  originals.set(responses, own);
+  setApiResponses(method, responses);
 }
 
 /**
- * What a handler is documented with that says nothing itself, and would no longer be: its success. What the compiler
- * plugin knows of that may be loaded later, and is asked for when a document is written.
+ * The response that `@nestjs/swagger` documents for a handler without responses, and would not with ours. The compiler
+ * plugin's metadata may be loaded later, so it is read when a document is written.
  */
 function success(method: object, handlers: readonly HandlerPlan[]): Record<string, unknown> {
-  const isPost = Reflect.getMetadata(ROUTE_METHOD, method) === POST;
-  const status = (Reflect.getMetadata(HTTP_CODE, method) as number | undefined) ?? (isPost ? 201 : 200);
-  const get = (): object => ({ description: '', ...handlers.map(foundByPlugin).find(Boolean) });
-  return Object.defineProperty({}, status, { get, enumerable: true, configurable: true });
+  const get = (): object => ({ description: '', ...handlers.map(typeFromPlugin).find(Boolean) });
+  return Object.defineProperty({}, successStatusOf(method), { get, enumerable: true, configurable: true });
 }
 
-function foundByPlugin({ classRef, name }: HandlerPlan): object | undefined {
-  const { [PLUGIN]: factory } = classRef as { readonly [PLUGIN]?: () => Record<string, Found | undefined> };
-  const found = factory?.()[name];
-  if (found?.type === undefined) return undefined;
-  return Array.isArray(found.type) ? { type: found.type[0] as unknown, isArray: true } : { type: found.type };
-}
-
-/** Of a handler: what it answers with, in a list where it answers a list. */
-interface Found {
-  readonly type?: unknown;
+function typeFromPlugin({ classRef, name }: HandlerPlan): object | undefined {
+  const type = pluginTypeOf(classRef, name);
+  if (type === undefined) return undefined;
+  return Array.isArray(type) ? { type: type[0] as unknown, isArray: true } : { type };
 }
 
 function statusesOf({ rules }: Plan): string[] {
   return rules.filter(({ shadow }) => !shadow).map(({ statusCode }) => String(statusCode));
 }
 
-function denialOf(statusCode: number, { headers, errorFormat, exceptionFactory }: ResolvedOptions): object {
+function denial(statusCode: number, { headers, errorFormat, exceptionFactory }: DocumentOptions): object {
   const names = headerNames(headers);
   return {
-    description: 'Too many requests: a limit denies this one',
+    description: 'Too many requests',
     ...(names.length > 0 && { headers: Object.fromEntries(names.map((name) => [name, HEADERS[name]])) }),
-    // what the application throws itself has whatever body it likes
     ...(exceptionFactory === undefined && {
       content:
         errorFormat === 'problem'
@@ -92,19 +86,22 @@ function denialOf(statusCode: number, { headers, errorFormat, exceptionFactory }
   };
 }
 
-const TEXT = { type: 'string' };
-const SECONDS = { type: 'integer', minimum: 1, description: 'Seconds until it would pass' };
+const STRING = { type: 'string' };
+const INTEGER = { type: 'integer' };
+const RETRY_AFTER = { type: 'integer', minimum: 1 };
+const RETRY_AFTER_TEXT = 'Seconds to wait before the next request';
+const RETRY_AFTER_PROPERTY = { ...RETRY_AFTER, description: RETRY_AFTER_TEXT };
 
 const HEADERS: Readonly<Record<string, object>> = {
-  'RateLimit-Policy': {
-    description: 'The limits: quota and window of each',
-    schema: TEXT,
+  'RateLimit-Policy': { description: 'The quota and the window of each limit', schema: STRING },
+  RateLimit: {
+    description: 'The remaining quota of each limit, and the seconds until it resets',
+    schema: STRING,
   },
-  RateLimit: { description: 'What remains of each limit, and the seconds until it is fresh', schema: TEXT },
-  'X-RateLimit-Limit': { description: 'Units of the tightest limit', schema: { type: 'integer' } },
-  'X-RateLimit-Remaining': { description: 'What remains of it', schema: { type: 'integer' } },
-  'X-RateLimit-Reset': { description: 'Seconds until it is fresh', schema: { type: 'integer' } },
-  'Retry-After': { description: SECONDS.description, schema: { type: 'integer', minimum: 1 } },
+  'X-RateLimit-Limit': { description: 'The quota of the tightest limit', schema: INTEGER },
+  'X-RateLimit-Remaining': { description: 'The remaining quota of the tightest limit', schema: INTEGER },
+  'X-RateLimit-Reset': { description: 'Seconds until the tightest limit resets', schema: INTEGER },
+  'Retry-After': { description: RETRY_AFTER_TEXT, schema: RETRY_AFTER },
 };
 
 function nestSchema(statusCode: number): object {
@@ -113,9 +110,9 @@ function nestSchema(statusCode: number): object {
     required: ['statusCode', 'error', 'message', 'retryAfter'],
     properties: {
       statusCode: { type: 'integer', example: statusCode },
-      error: TEXT,
-      message: TEXT,
-      retryAfter: SECONDS,
+      error: STRING,
+      message: STRING,
+      retryAfter: RETRY_AFTER_PROPERTY,
     },
   };
 }
@@ -126,11 +123,11 @@ function problemSchema(statusCode: number): object {
     required: ['type', 'title', 'status', 'detail', 'violated-policies', 'retryAfter'],
     properties: {
       type: { type: 'string', format: 'uri' },
-      title: TEXT,
+      title: STRING,
       status: { type: 'integer', example: statusCode },
-      detail: TEXT,
-      'violated-policies': { type: 'array', items: TEXT },
-      retryAfter: SECONDS,
+      detail: STRING,
+      'violated-policies': { type: 'array', items: STRING },
+      retryAfter: RETRY_AFTER_PROPERTY,
     },
   };
 }

@@ -1,7 +1,4 @@
-import type { NestInterceptor } from '@nestjs/common';
-import 'reflect-metadata';
 import { answerRawStream } from '../answers/raw-stream-filter.js';
-import { documentDenials } from './open-api.js';
 import {
   ERROR_INTERCEPTOR,
   isOutcomeInterceptor,
@@ -9,44 +6,28 @@ import {
   OUTCOME_INTERCEPTOR,
   VERDICT_INTERCEPTOR,
 } from '../decisions/outcome-interceptor.js';
-import { addInterceptor, interceptorsOf } from '../nest/nest-metadata.js';
-import type { ResolvedOptions } from '../freq-limit.options.js';
+import { addInterceptor, interceptorsOf, isRoute, sendsResponseItself } from '../nest/nest-metadata.js';
 import type { HandlerPlan } from './plans.js';
 
-/** Where Nest keeps a route's path. */
-const PATH = 'path';
-/** Where Nest keeps what a handler's parameters are, by `kind:index`, and whether `@Res()` leaves the answer to Nest. */
-const ROUTE_ARGUMENTS = '__routeArguments__';
-const PASSTHROUGH = '__responsePassthrough__';
-const RESPONSE_OR_NEXT = /^[12]:/;
-
 /**
- * Gives handlers what Nest and OpenAPI read from them: an interceptor where a rule counts by how a visit ends, one where
- * a message handler asks for its verdict, and the description of a denial. It must be done before routes are made and
- * documents are written, thus while the application is put together.
+ * Gives handlers the interceptors and filters that their plans need: an interceptor if a rule has `countWhen`, one if a
+ * message handler has a parameter for its verdict, a filter for a raw stream of gRPC. Nest must not have read the handlers
+ * yet, so call it while the application is instantiated; for resolvers, before `GraphQLModule` looks for them.
  */
-export function prepareHandlers(handlers: readonly HandlerPlan[], options: ResolvedOptions): void {
-  for (const handler of handlers) {
-    const { method, plan } = handler;
+export function prepareHandlers(handlers: readonly HandlerPlan[]): void {
+  for (const { classRef, name, method, plan } of handlers) {
     answerRawStream(method);
-    if (plan.showsVerdict && !Reflect.hasMetadata(PATH, method)) {
-      putAround(method, VERDICT_INTERCEPTOR, isVerdictInterceptor);
+    if (plan.showsVerdict && !isRoute(method)) {
+      addOnce(method, VERDICT_INTERCEPTOR, isVerdictInterceptor);
     }
     if (!plan.hasCountWhen) continue;
-    // around all others of the handler, so that it sees what they make of its answer
-    const outcome = answersItself(handler) ? ERROR_INTERCEPTOR : OUTCOME_INTERCEPTOR;
-    putAround(method, outcome, isOutcomeInterceptor);
+    // around all others of the handler, so that it sees what they make of the response
+    const interceptor = sendsResponseItself(classRef, name) ? ERROR_INTERCEPTOR : OUTCOME_INTERCEPTOR;
+    addOnce(method, interceptor, isOutcomeInterceptor);
   }
-  documentDenials(handlers, options);
 }
 
-function putAround(method: object, interceptor: NestInterceptor, isThere: (other: unknown) => boolean): void {
-  if (!interceptorsOf(method).some(isThere)) addInterceptor(method, interceptor);
-}
-
-/** Whether a handler asks for the response or for `next`, and Nest leaves the answer to it. */
-function answersItself({ classRef, name }: HandlerPlan): boolean {
-  if (Reflect.getMetadata(PASSTHROUGH, classRef, name) === true) return false;
-  const kinds = Object.keys((Reflect.getMetadata(ROUTE_ARGUMENTS, classRef, name) ?? {}) as object);
-  return kinds.some((kind) => RESPONSE_OR_NEXT.test(kind));
+/** Another application, or another class with the same method, may have added one. */
+function addOnce(method: object, interceptor: unknown, isSame: (other: unknown) => boolean): void {
+  if (!interceptorsOf(method).some(isSame)) addInterceptor(method, interceptor);
 }

@@ -1,42 +1,43 @@
-import { Logger } from '@nestjs/common';
 import type { AddressWarnings } from '../contexts/client-request.js';
+import type { LogCode } from '../core/log-codes.js';
+import { nestLog } from '../nest/log.js';
 
-const FIRST_LOOKS = 1_000;
-const LATER_LOOKS = 64;
+const FIRST_CHECKED = 1_000;
+const ONE_IN = 64;
 
-/** Tells the log, once each, what an operator should know of his callers' addresses. */
+/** Logs, once each, that requests have no address, or that of a proxy. */
 export class LoggedAddressWarnings implements AddressWarnings {
-  private readonly logger = new Logger('FreqLimit');
-  private readonly told = new Set<string>();
+  private readonly logged = new Set<LogCode>();
+  private requests = 0;
 
-  private looks = 0;
-
-  /** Reading all headers takes time: only the first requests are checked, and later one in 64. */
+  /** Reading all headers takes time: only the first requests are checked, and one in 64 of the others. */
   isWatching(): boolean {
-    return this.looks++ < FIRST_LOOKS || this.looks % LATER_LOOKS === 0;
+    return this.requests++ < FIRST_CHECKED || this.requests % ONE_IN === 0;
   }
 
   noAddress(): void {
-    this.tellOnce(
-      'A request came without an address, as over a unix socket: all such callers share one counter. ' +
-        "Let Express's trust proxy or Fastify's trustProxy name the proxy in front; one on a unix socket has no address " +
-        'to name: trust the nearest hop, on Express by 1, on Fastify by (address, hop) => hop === 0.',
+    this.logOnce(
+      'FREQ_LIMIT_NO_ADDRESS',
+      'A request has no IP address, for example because it came over a unix socket. All requests without an address share ' +
+        'one counter. Set Express\'s "trust proxy" or Fastify\'s trustProxy to the proxy in front. A proxy on a unix socket ' +
+        'has no address to name: trust the nearest hop, with 1 on Express or (address, hop) => hop === 0 on Fastify.',
     );
   }
 
   notBelieved(): void {
-    this.tellOnce(
-      'A request came with a forwarded header from an address that is not trusted to send one, and is counted by that ' +
-        "address. Behind a proxy all of its clients share one counter so: let Express's trust proxy or Fastify's " +
-        'trustProxy name it; clients of gateways on Fastify get their address from contextAdapters.ws.address. ' +
-        'Without a proxy the client itself has written the header, and there is nothing to do. On a serverless platform ' +
-        "this may already be the client's address: trust one hop there to end this warning.",
+    this.logOnce(
+      'FREQ_LIMIT_UNTRUSTED_PROXY',
+      'A request with a forwarded header came from an address that the application does not trust as a proxy, so it is ' +
+        'counted by that address. If this is your proxy, all of its clients share one counter: set Express\'s "trust ' +
+        'proxy" or Fastify\'s trustProxy to it; for gateways on Fastify, set contextAdapters.ws.address. If you have no ' +
+        'proxy, the client wrote the header, and there is nothing to do. On a serverless platform the address may ' +
+        "already be the client's: trust one hop there to end this warning.",
     );
   }
 
-  private tellOnce(message: string): void {
-    if (this.told.has(message)) return;
-    this.told.add(message);
-    this.logger.warn(message);
+  private logOnce(code: LogCode, message: string): void {
+    if (this.logged.has(code)) return;
+    this.logged.add(code);
+    nestLog.warn(code, message);
   }
 }

@@ -1,60 +1,48 @@
-import { Logger } from '@nestjs/common';
-import { namesOf } from './start-up-warnings.js';
-import { guardsOn, holdsLimits } from '../nest/nest-metadata.js';
+import { gatewaysHaveGlobalGuards } from '../nest/gateways.js';
+import { enforcesLimits } from '../nest/guards.js';
+import { guardsOn } from '../nest/nest-metadata.js';
 import type { HandlerPlan } from '../plans/plans.js';
+import { joinNames, type Warning } from './warning.js';
 
 /**
- * Tells the log of message handlers with limits of their own, or of their class, that no guard of the application may
- * stand before: those of microservices in a hybrid application, and those of gateways before Nest 12. A
- * `@UseGuards(FreqLimitGuard)` settles it.
- * @param hasHttp whether the application answers HTTP: then its microservices are connected to it
+ * Message handlers with limits of their own, or of their class, to which Nest may not apply global guards: those of
+ * microservices in a hybrid application, and those of gateways before Nest 12. A `@UseGuards(FreqLimitGuard)` is enough.
+ * @param hasHttp whether the application serves HTTP: then its microservices are connected to it
  */
-export async function warnOfMessageHandlers(
+export async function unprotectedMessageHandlers(
   handlers: readonly HandlerPlan[],
   hasHttp: boolean,
-): Promise<void> {
-  const logger = new Logger('FreqLimit');
-  const unguarded = handlers.filter((handler) => isLimitedItself(handler) && !isGuarded(handler));
+): Promise<Warning[]> {
+  const unguarded = handlers.filter((handler) => hasOwnLimits(handler) && !isGuarded(handler));
   const patterns = hasHttp ? unguarded.filter(({ kind }) => kind === 'pattern') : [];
-  if (patterns.length > 0) {
-    logger.warn(
-      `${named(patterns)}: limits on message handlers of an application that answers HTTP too. Nest puts global guards ` +
-        'before them only where the microservice is connected with { inheritAppConfig: true }: connect it so, or write ' +
-        '@UseGuards(FreqLimitGuard) beside the limits, which also ends this warning.',
-    );
-  }
   const messages = unguarded.filter(({ kind }) => kind === 'gateway');
-  if (messages.length > 0 && !(await gatewaysHaveGlobalGuards())) {
-    logger.warn(
-      `${named(messages)}: limits on message handlers of gateways, before which this version of Nest puts no global ` +
-        'guard: write @UseGuards(FreqLimitGuard) beside the limits.',
-    );
-  }
+  return [
+    ...warning(
+      patterns,
+      'FreqLimitGuard may not protect these message handlers, and then their limits have no effect. In an application that ' +
+        'also serves HTTP, Nest applies global guards to them only if the microservice is connected with ' +
+        '{ inheritAppConfig: true }. Connect it like that, or add @UseGuards(FreqLimitGuard) to the handlers, which also ' +
+        'ends this warning.',
+    ),
+    ...warning(
+      messages.length === 0 || (await gatewaysHaveGlobalGuards()) ? [] : messages,
+      'FreqLimitGuard does not protect these message handlers, so their limits have no effect. This version of Nest does not ' +
+        'apply global guards to gateways. Add @UseGuards(FreqLimitGuard) to the handlers.',
+    ),
+  ];
 }
 
-/** The module's own rules are for all kinds of handlers, and may well be meant for others. */
-function isLimitedItself({ plan }: HandlerPlan): boolean {
+/** The module's rules apply to all kinds of handlers, and may be meant for the others. */
+function hasOwnLimits({ plan }: HandlerPlan): boolean {
   return plan.rules.some(({ level }) => level !== 'app');
 }
 
 function isGuarded({ classRef, method }: HandlerPlan): boolean {
-  return guardsOn(classRef, method).some(holdsLimits);
+  return guardsOn(classRef, method).some(enforcesLimits);
 }
 
-/** Nest 12 hands gateways the application's configuration, global guards in it; before, it does not. */
-async function gatewaysHaveGlobalGuards(): Promise<boolean> {
-  try {
-    const { SocketModule } = await import('@nestjs/websockets/socket-module.js');
-    const { getContextCreator } = SocketModule.prototype as unknown as Readonly<
-      Record<'getContextCreator', { readonly length: number } | undefined>
-    >;
-    return getContextCreator === undefined || getContextCreator.length > 1;
-  } catch {
-    // messages come by another library
-    return true;
-  }
-}
-
-function named(handlers: readonly HandlerPlan[]): string {
-  return namesOf(handlers.map(({ classRef, name }) => ({ name: `${classRef.name}.${name}` })));
+function warning(handlers: readonly HandlerPlan[], text: string): Warning[] {
+  if (handlers.length === 0) return [];
+  const names = joinNames(handlers.map(({ classRef, name }) => `${classRef.name}.${name}`));
+  return [{ code: 'FREQ_LIMIT_UNPROTECTED_MESSAGE_HANDLER', message: `${names}: ${text}` }];
 }

@@ -210,17 +210,17 @@ describe('a class with a generated name has the same counters in every process',
       return mixin(Job) as Type;
     };
     await startApp('express', { providers: [job(), job()] });
-    const said = lines.filter((line) => line.startsWith('Several'));
+    const said = lines.filter((line) => line.startsWith('FREQ_LIMIT_AMBIGUOUS_CLASS'));
     expect(said).toEqual([
-      'Several classes with limits are made at run time of Mixin, in the same module and with the same routes: which of ' +
-        'them counts on which counters depends on their order, and another process may have another order. Give each a ' +
-        "name, after mixin(): Object.defineProperty(classRef, 'name', { value: 'CatsController' }).",
+      'FREQ_LIMIT_AMBIGUOUS_CLASS: Several classes with limits were made at run time from Mixin, in the same module and ' +
+        'with the same routes. Their order decides which of them uses which counters, and the order may differ between ' +
+        "processes. Give each a name after mixin(): Object.defineProperty(classRef, 'name', { value: 'CatsController' }).",
     ]);
     lines.length = 0;
     const named = [job(), job()];
     named.forEach((one, i) => Object.defineProperty(one, 'name', { value: `Job${i}` }));
     await startApp('express', { providers: named });
-    expect(lines.filter((line) => line.startsWith('Several'))).toEqual([]);
+    expect(lines.filter((line) => line.startsWith('FREQ_LIMIT_AMBIGUOUS_CLASS'))).toEqual([]);
   });
 
   it('or a warning says which classes have the same name', async () => {
@@ -241,7 +241,9 @@ describe('a class with a generated name has the same counters in every process',
     expect(lines).toEqual([]);
     await start('handler');
     expect(lines).toEqual([
-      expect.stringMatching(/^Several classes with limits are called Cats, .* Rename all but one\.$/),
+      expect.stringMatching(
+        /^FREQ_LIMIT_AMBIGUOUS_CLASS: Several classes with limits are called Cats, .* Rename all but one\.$/,
+      ),
     ]);
   });
 });

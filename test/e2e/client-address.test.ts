@@ -63,7 +63,9 @@ describe.each(PLATFORMS)('a forwarded address on %s', (platform) => {
     expect(await statuses(4, ask('x-forwarded-for'))).toEqual([200, 200, 200, 429]);
     expect(await statuses(2, ask('forwarded'))).toEqual([429, 429]);
     expect(lines).toEqual([
-      expect.stringMatching(/^A request came with a forwarded header from an address that is not trusted/),
+      expect.stringMatching(
+        /^FREQ_LIMIT_UNTRUSTED_PROXY: A request with a forwarded header came from an address that the application does not trust/,
+      ),
     ]);
   });
 
@@ -157,7 +159,7 @@ describe('a proxy on a unix socket', () => {
   }
 
   const nearest = (_address: string, hop: number): boolean => hop === 0;
-  const noAddress = [expect.stringMatching(/^A request came without an address/)];
+  const noAddress = [expect.stringMatching(/^FREQ_LIMIT_NO_ADDRESS: A request has no IP address/)];
 
   function adapterOf(platform: Platform, isTrusted: boolean) {
     if (platform === 'fastify') return new FastifyAdapter(isTrusted ? { trustProxy: nearest } : {});

@@ -279,7 +279,8 @@ describe.each(DRIVERS)('outcomes of fields of results of %s', (driver) => {
     expect(data).toEqual({ rows: [{ value: 1 }, { value: 1 }, { value: null }] });
     expect(errors).toEqual([DENIED]);
     const line =
-      'Rules with countWhen count every call of Rows.value, because GraphQL calls no interceptors for fields';
+      'FREQ_LIMIT_OUTCOME_UNKNOWN: Rules with countWhen count every call of Rows.value, because GraphQL does not run ' +
+      'interceptors for fields.';
     const said = lines.filter((text) => text.startsWith(line));
     expect(said).toHaveLength(warnings);
     expect((await ask(url, '{ rows { value } }')).errors).toEqual([DENIED, DENIED, DENIED]);

@@ -86,7 +86,7 @@ async function expectByAddress(url: string): Promise<void> {
   expect(await statuses(1, as(url, 'b'))).toEqual([429]);
 }
 
-const EARLY = 'its key reads {user.id}, but no guard stands before FreqLimitGuard at ';
+const EARLY = 'the key reads {user.id}, but no guard runs before FreqLimitGuard at ';
 
 describe.each(PLATFORMS)('a rule by user on %s', (platform: Platform) => {
   it.each<[string, object[], object[]]>([
@@ -111,10 +111,10 @@ describe.each(PLATFORMS)('a rule by user on %s', (platform: Platform) => {
     const { url } = await serve(platform, { imports: imports as never, controllers: [Mine] });
     expect(lines).toEqual([
       expect.stringContaining(
-        `@FreqLimit on Mine.get, rule "mine": ${EARLY}Mine.get: unless middleware sets`,
+        `FREQ_LIMIT_USER_NOT_SET: @FreqLimit on Mine.get, rule "mine": ${EARLY}Mine.get. Unless middleware sets`,
       ),
     ]);
-    expect(lines[0]).toContain('a visit there is counted by its address');
+    expect(lines[0]).toContain('a request there is counted by IP.');
     await expectByAddress(url);
   });
 
@@ -228,9 +228,9 @@ describe.each(PLATFORMS)('a rule by user on %s', (platform: Platform) => {
     const rules = [{ window: '1m', limit: 2, key: '{user.id}', name: 'mine', onMissingKey: 'deny' }] as const;
     const { url } = await serve(platform, { imports: [limits({ rules })], controllers: [Many] });
     expect(lines).toEqual([
-      expect.stringContaining(`rules[0] of FreqLimitModule, rule "mine": ${EARLY}Many.a, Many.b: unless`),
+      expect.stringContaining(`rules[0] of FreqLimitModule, rule "mine": ${EARLY}Many.a, Many.b. Unless`),
     ]);
-    expect(lines[0]).toContain('a visit there is refused');
+    expect(lines[0]).toContain('a request there is answered with status 400.');
     expect(await statuses(1, () => fetch(`${url}/a`))).toEqual([400]);
   });
 });

@@ -57,9 +57,10 @@ describe('a hybrid application', () => {
     }
   }
   const warning =
-    'Both.limited, Both.also: limits on message handlers of an application that answers HTTP too. Nest puts global ' +
-    'guards before them only where the microservice is connected with { inheritAppConfig: true }: connect it so, or ' +
-    'write @UseGuards(FreqLimitGuard) beside the limits, which also ends this warning.';
+    'FREQ_LIMIT_UNPROTECTED_MESSAGE_HANDLER: Both.limited, Both.also: FreqLimitGuard may not protect these message ' +
+    'handlers, and then their limits have no effect. In an application that also serves HTTP, Nest applies global guards ' +
+    'to them only if the microservice is connected with { inheritAppConfig: true }. Connect it like that, or add ' +
+    '@UseGuards(FreqLimitGuard) to the handlers, which also ends this warning.';
 
   it('has no global guard on its messages, with a warning at start-up', async () => {
     const transport = await transportOf('tcp');

@@ -170,7 +170,7 @@ describe('the module', () => {
     class AppModule {}
     const module = await compile(AppModule);
     await expect(module.init()).rejects.toThrow(
-      /registered 2 times in one application, by (AppModule and FeatureModule|FeatureModule and AppModule): register it once/,
+      /registered 2 times in one application, by (AppModule and FeatureModule|FeatureModule and AppModule)\. Register it once\./,
     );
     await module.close().catch(() => undefined);
   });

@@ -94,7 +94,7 @@ function responsesOf(document: OpenAPIObject, path: string, method: 'get' | 'pos
 }
 
 const text = { type: 'string' };
-const seconds = { type: 'integer', minimum: 1, description: 'Seconds until it would pass' };
+const seconds = { type: 'integer', minimum: 1, description: 'Seconds to wait before the next request' };
 
 describe.each(PLATFORMS)('an OpenAPI document on %s', (platform) => {
   it('describes the headers and the body of a denial', async () => {
@@ -102,15 +102,15 @@ describe.each(PLATFORMS)('an OpenAPI document on %s', (platform) => {
     expect(responses).toEqual({
       200: { description: '' },
       429: {
-        description: 'Too many requests: a limit denies this one',
+        description: 'Too many requests',
         headers: {
-          'RateLimit-Policy': { description: 'The limits: quota and window of each', schema: text },
+          'RateLimit-Policy': { description: 'The quota and the window of each limit', schema: text },
           RateLimit: {
-            description: 'What remains of each limit, and the seconds until it is fresh',
+            description: 'The remaining quota of each limit, and the seconds until it resets',
             schema: text,
           },
           'Retry-After': {
-            description: 'Seconds until it would pass',
+            description: 'Seconds to wait before the next request',
             schema: { type: 'integer', minimum: 1 },
           },
         },
@@ -179,7 +179,7 @@ describe('an OpenAPI document', () => {
   it('has no headers if none are sent, and no body if the exceptionFactory makes it', async () => {
     const limits = { headers: 'none', exceptionFactory: () => new Error('mine') } as const;
     const { 429: denial } = responsesOf(await documentOf([Cats], limits), '/cats/plain');
-    expect(denial).toEqual({ description: 'Too many requests: a limit denies this one' });
+    expect(denial).toEqual({ description: 'Too many requests' });
   });
 
   it('describes problem details', async () => {

@@ -23,7 +23,7 @@ afterEach(closeApps);
 const noHandler = (name: string): unknown =>
   expect.stringMatching(
     new RegExp(
-      `^${name} has a limit, but no decorator of Nest makes it a handler that guards are called for .*so it has no effect\\.`,
+      `^FREQ_LIMIT_RULE_WITHOUT_EFFECT: ${name} has a limit, but Nest does not call guards for this method .*so the limit has no effect\\.`,
     ),
   );
 
@@ -130,7 +130,9 @@ describe('a limit where Nest calls no guard has a warning', () => {
     }
     await start([Mails], [Held]);
     expect(lines).toEqual([
-      expect.stringMatching(/^Mails has a limit, but no method of the class is a handler/),
+      expect.stringMatching(
+        /^FREQ_LIMIT_RULE_WITHOUT_EFFECT: Mails has a limit, but Nest does not call guards for any of its methods/,
+      ),
     ]);
   });
 
@@ -167,8 +169,8 @@ describe('a limit where Nest calls no guard has a warning', () => {
     @Controller('dogs')
     class Dogs extends Base {}
     const line =
-      'Base.list has a limit, but Cats overrides the method without one, so it has no effect there: write @FreqLimit on ' +
-      'Cats.list too.';
+      'FREQ_LIMIT_RULE_WITHOUT_EFFECT: Base.list has a limit, but Cats overrides the method without one, so it has no ' +
+      'effect there. Add @FreqLimit to Cats.list too.';
     await start([], [Cats]);
     expect(lines.splice(0)).toEqual([line]);
     await start([], [Cats, Dogs]);
@@ -196,8 +198,8 @@ describe('a limit where Nest calls no guard has a warning', () => {
     expect(lines).toEqual(
       expected.map(
         (name) =>
-          `${name} has a limit, but GraphQL calls no guards for fields, so it has no effect: set ` +
-          "fieldResolverEnhancers: ['guards'] in the options of GraphQLModule.",
+          `FREQ_LIMIT_RULE_WITHOUT_EFFECT: ${name} has a limit, but GraphQL does not call guards for fields, so it has no ` +
+          "effect. Set fieldResolverEnhancers: ['guards'] in the options of GraphQLModule.",
       ),
     );
   });

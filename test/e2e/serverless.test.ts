@@ -102,7 +102,7 @@ describe.each(PLATFORMS)('an adapter of a serverless platform for %s', (platform
     expect([await handle(other), await handle(other)]).toEqual([200, 429]);
     expect(warnings).toEqual([
       expect.stringMatching(
-        /serverless platform this may already be the client's address: trust one hop there/,
+        /On a serverless platform the address may already be the client's: trust one hop there/,
       ),
     ]);
   });

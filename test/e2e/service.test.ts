@@ -288,7 +288,7 @@ describe.each(['memory', 'redis'] as const)('a counter of the guard on %s', (kin
     [
       'a class that is not in the application',
       { rule: 'all', controller: class Foreign {} },
-      /\[function Foreign\] is no controller of this application/,
+      /\[function Foreign\] is not a controller of this application/,
     ],
     [
       'a text for a controller',

@@ -148,8 +148,8 @@ describe.each(PLATFORMS)('a function that several classes share on %s', (platfor
     lend(Listing, C, 'constructor', 'list');
     await startApp(platform, { controllers: [B, C] });
     expect(lines).toEqual([
-      'C has limits, but its prototype has the constructor of Listing, so Nest tells guards that its requests are for B, ' +
-        'and they count there: leave constructor out where methods are copied.',
+      'FREQ_LIMIT_WRONG_CONSTRUCTOR: C has limits, but its prototype has the constructor of Listing, so its requests are ' +
+        'counted by the limits of B. Do not copy "constructor" when you copy methods to C.',
     ]);
   });
 
@@ -192,6 +192,6 @@ it('two names of one function in one class are one handler, and may not have dif
   expect(await statuses(1, get(`${url}/two`))).toEqual([429]);
   decorateMethod(Same.prototype, 'two', FreqLimit({ window: '1h', limit: 1, name: 'other' }));
   await expect(startApp('express', { controllers: [Same] })).rejects.toThrow(
-    '@FreqLimit on Same.one: two is the same function and has other limits',
+    '@FreqLimit on Same.one: two is the same function but has other limits',
   );
 });

@@ -57,7 +57,9 @@ describe.each(PLATFORMS)('limits without a guard on %s', (platform: Platform) =>
     }
     const { url } = await serve(platform, { imports: [limits({ globalGuard: false })], controllers: [Open] });
     expect(lines).toEqual([
-      expect.stringMatching(/^No FreqLimitGuard stands before Open\.get: the limits there are not held\./),
+      expect.stringMatching(
+        /^FREQ_LIMIT_UNPROTECTED_HANDLER: No FreqLimitGuard protects Open\.get, so the limits there have no effect\./,
+      ),
     ]);
     expect(await statuses(2, () => fetch(url))).toEqual([200, 200]);
     expect(await statuses(2, () => fetch(`${url}/guarded`))).toEqual([200, 429]);
@@ -76,7 +78,7 @@ describe.each(PLATFORMS)('limits without a guard on %s', (platform: Platform) =>
       controllers: [Wide],
     });
     expect(lines).toEqual([expect.stringContaining('Wide.m0, Wide.m1, ')]);
-    expect(lines[0]).toContain('Wide.m7 and 2 more: the limits');
+    expect(lines[0]).toContain('Wide.m7 and 2 more, so the limits');
   });
 
   it.each<[string, Type<CanActivate> | undefined]>([
@@ -146,7 +148,7 @@ describe('a key that the client writes', () => {
     await serve('express', { imports: [limits()], controllers: [Callers] });
     expect(lines).toEqual([
       expect.stringMatching(
-        /^All limits of Callers\.email, Callers\.item count by what the caller writes himself/,
+        /^FREQ_LIMIT_KEY_FROM_CLIENT: All limits of Callers\.email, Callers\.item count by values that the client chooses/,
       ),
     ]);
   });
@@ -173,7 +175,7 @@ describe('a key that the client writes', () => {
       await serve('express', { imports: [limits()], controllers: [Forwarded] });
       expect(lines).toEqual([
         expect.stringContaining(
-          `@FreqLimit on Forwarded.get, rule "1m": its key reads {headers.${header}}, which the caller may write himself`,
+          `FREQ_LIMIT_KEY_FROM_PROXY_HEADER: @FreqLimit on Forwarded.get, rule "1m": the key reads {headers.${header}}, which a client can set`,
         ),
       ]);
     },
@@ -204,7 +206,9 @@ describe.each(PLATFORMS)('trust in every proxy on %s', (platform) => {
   it('has a warning on Express', async () => {
     const { url } = await start([ByAddress], true);
     const warned = [
-      expect.stringMatching(/^Express's trust proxy is true, so a request's address is the leftmost/),
+      expect.stringMatching(
+        /^FREQ_LIMIT_TRUST_PROXY_ALL: Express's "trust proxy" is true, so the IP of a request is the first entry/,
+      ),
     ];
     expect(lines).toEqual(platform === 'express' ? warned : []);
     expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);

@@ -122,9 +122,7 @@ describe('a wrong declaration stops the application', () => {
     ],
   ])('if two handlers share a counter under %s', async (_, one, two) => {
     const { message } = await startUpError(controllerWith(FreqLimit(one)), controllerWith(FreqLimit(two)));
-    expect(message).toContain(
-      'it counts on the same counters as the rule at @FreqLimit on SmsController.send',
-    );
+    expect(message).toContain('it shares counters with the rule at @FreqLimit on SmsController.send');
   });
 
   it('reports all wrong declarations at once', async () => {
@@ -148,7 +146,11 @@ describe('a wrong declaration stops the application', () => {
   it('a bare number that looks like milliseconds has a warning', async () => {
     const { url } = await startApp('express', { controllers: [controllerWith(FreqLimit(60_000, 3))] });
     expect((await fetch(url)).headers.get('ratelimit-policy')).toBe('"1000m";q=3;w=60000');
-    expect(lines).toEqual([expect.stringContaining('a bare number is seconds, so 60000 is 1000m')]);
+    expect(lines).toEqual([
+      expect.stringContaining(
+        'FREQ_LIMIT_WINDOW_LOOKS_LIKE_MS: @FreqLimit on SmsController.send: window: a number is in seconds, so 60000 is 1000m',
+      ),
+    ]);
   });
 
   it('a limit on a method without a guard has a warning', async () => {
@@ -159,7 +161,9 @@ describe('a wrong declaration stops the application', () => {
     }
     await startApp('express', { providers: [Mailer] });
     expect(lines).toEqual([
-      expect.stringContaining('Mailer.send has a limit, but no decorator of Nest makes it a handler'),
+      expect.stringContaining(
+        'FREQ_LIMIT_RULE_WITHOUT_EFFECT: Mailer.send has a limit, but Nest does not call guards',
+      ),
     ]);
   });
 });

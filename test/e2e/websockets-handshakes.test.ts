@@ -202,7 +202,7 @@ describe.each(PLATFORMS)('a client on a unix socket, %s', (platform) => {
     expect(await (await connect('ws', url)).ask('ip', {})).toEqual(said('ip'));
     const keys = (await keysOf(suite.client, suite.namespace)).map((key) => key.split(':').at(-1));
     expect(keys.sort()).toEqual(['!no-address', '127.0.0.1']);
-    expect(warnings).toEqual([expect.stringMatching(/^A request came without an address/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^FREQ_LIMIT_NO_ADDRESS: A request has no IP address/)]);
     local.close();
     await rm(dir, { recursive: true });
   });

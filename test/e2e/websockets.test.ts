@@ -291,8 +291,9 @@ describe('a gateway with limits', () => {
     ]);
     expect(await client.askTimes(2, 'guarded')).toEqual([said('guarded'), denied()]);
     const warning =
-      'Unguarded.one, Unguarded.two: limits on message handlers of gateways, before which this version of Nest puts ' +
-      'no global guard: write @UseGuards(FreqLimitGuard) beside the limits.';
+      'FREQ_LIMIT_UNPROTECTED_MESSAGE_HANDLER: Unguarded.one, Unguarded.two: FreqLimitGuard does not protect these ' +
+      'message handlers, so their limits have no effect. This version of Nest does not apply global guards to gateways. ' +
+      'Add @UseGuards(FreqLimitGuard) to the handlers.';
     expect(warnings).toEqual(HAS_GLOBAL_GUARDS ? [] : [warning]);
   });
 });

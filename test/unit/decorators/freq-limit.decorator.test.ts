@@ -1,5 +1,5 @@
 import { FreqLimit } from '../../../src/decorators/freq-limit.decorator.js';
-import { classLevels, handlerLevels } from '../../../src/rules/metadata.js';
+import { classLevels, handlerLevels } from '../../../src/rules/levels.js';
 import type { FreqLimitRule } from '../../../src/rules/rule.js';
 
 const ruleOf = (decorator: MethodDecorator): FreqLimitRule | undefined => {

@@ -1,5 +1,5 @@
 import { SkipFreqLimit } from '../../../src/decorators/skip-freq-limit.decorator.js';
-import { classLevels, handlerLevels } from '../../../src/rules/metadata.js';
+import { classLevels, handlerLevels } from '../../../src/rules/levels.js';
 
 describe('@SkipFreqLimit', () => {
   it.each<[string, string[]]>([

@@ -1,6 +1,6 @@
 import { Controller, Get, mixin } from '@nestjs/common';
 import { ClassIdentities, type ClassPlace, isMadeAtRunTime } from '../../../src/plans/class-identity.js';
-import type { ClassRef } from '../../../src/rules/metadata.js';
+import type { ClassRef } from '../../../src/rules/class-ref.js';
 
 const PLACE: ClassPlace = { moduleName: 'AppModule', tokens: [] };
 

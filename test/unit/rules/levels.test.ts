@@ -1,7 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { FreqLimit } from '../../../src/decorators/freq-limit.decorator.js';
 import { SkipFreqLimit } from '../../../src/decorators/skip-freq-limit.decorator.js';
-import { type ClassRef, classLevels, decoratedHandlers, handlerLevels } from '../../../src/rules/metadata.js';
+import type { ClassRef } from '../../../src/rules/class-ref.js';
+import { classLevels, decoratedHandlers, handlerLevels } from '../../../src/rules/levels.js';
 
 const limitsOf = (classRef: ClassRef, handler = 'm'): unknown[] =>
   handlerLevels(classRef, handler).flatMap(({ rules }) => rules.map(({ rule }) => rule.limit));

@@ -1,0 +1,40 @@
+import { enforcesLimits, isFreqLimitGuard } from '../nest/guards.js';
+import { rulesWithPath } from './key-warnings.js';
+import type { LimitedHandler } from './limited-handlers.js';
+import { joinNames, type Warning } from './warning.js';
+
+const USER = /^user\./;
+const WITHOUT_USER = {
+  ip: 'counted by IP',
+  skip: 'not counted by this rule',
+  deny: 'answered with status 400',
+} as const;
+
+/** Handlers with limits and without our guard. */
+export function unprotectedHandlers(limited: readonly LimitedHandler[]): Warning[] {
+  const open = limited.filter(({ guards }) => !guards.some(enforcesLimits));
+  if (open.length === 0) return [];
+  return [
+    {
+      code: 'FREQ_LIMIT_UNPROTECTED_HANDLER',
+      message:
+        `No FreqLimitGuard protects ${joinNames(open.map(({ name }) => name))}, so the limits there have no effect. Add ` +
+        '@UseGuards(FreqLimitGuard), leave globalGuard at true, or add @SkipFreqLimit() if you want no limit there.',
+    },
+  ];
+}
+
+/** Rules by user on routes where our guard is the first one. */
+export function usersNotSet(limited: readonly LimitedHandler[]): Warning[] {
+  const early = limited.filter(
+    ({ guards, kind }) => kind === 'route' && guards.findIndex(isFreqLimitGuard) === 0,
+  );
+  return rulesWithPath(early, USER).map(({ label, path, rule, names }) => ({
+    code: 'FREQ_LIMIT_USER_NOT_SET',
+    message:
+      `${label}: the key reads {${path}}, but no guard runs before FreqLimitGuard at ${joinNames(names)}. Unless middleware ` +
+      `sets request.user, a request there is ${WITHOUT_USER[rule.onMissingKey]}. Register the guard that sets it as ` +
+      'APP_GUARD in a module that is imported before FreqLimitModule, or set globalGuard: false and use ' +
+      '@UseGuards(AuthGuard, FreqLimitGuard).',
+  }));
+}
