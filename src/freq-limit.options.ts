@@ -5,9 +5,9 @@ import type { ContextAdapter } from './contexts/context-adapter.js';
 import type { IsSkipped } from './contexts/skip-callers.js';
 import type { OnStoreError } from './core/check.js';
 import type { HashKeys } from './core/key-hash.js';
-import type { FreqLimitHook } from './decisions/events.js';
+import type { FreqLimitHook, HookOptions } from './decisions/events.js';
+import type { PlanOptions } from './plans/plan-options.js';
 import type { NamedRules } from './rules/named-rules.js';
-import type { RuleDefaults } from './rules/planned-rule.js';
 import type { DenialMessage, FreqLimitRule, FromContext, KeySpec, OnMissingKey } from './rules/rule.js';
 import type { StoreOptions } from './store/create-store.js';
 import type { HashTag } from './store/redis/hash-tags.js';
@@ -177,14 +177,10 @@ export interface FreqLimitOptions {
 }
 
 /** The checked options, with all defaults. Frozen. */
-export interface ResolvedOptions extends RuleDefaults, AnswerOptions, StoreOptions {
-  readonly rules: readonly (FreqLimitRule | string)[];
-  readonly namedRules: NamedRules;
+export interface ResolvedOptions extends PlanOptions, AnswerOptions, StoreOptions, HookOptions {
   readonly skipIf: FromContext<unknown> | undefined;
   /** `skipAddresses` and `skipUserAgents`; `undefined` if both are empty. */
   readonly isSkipped: IsSkipped | undefined;
-  readonly onVerdict: FreqLimitHook | undefined;
-  readonly onDenied: FreqLimitHook | undefined;
   readonly contextAdapters: Readonly<Record<string, ContextAdapter>>;
   readonly ipv6Subnet: number;
 }

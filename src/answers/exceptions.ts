@@ -37,7 +37,7 @@ const MAX_MESSAGE = 512;
  * Makes the errors that the guard throws. A denied request takes four steps:
  *
  * 1. The *verdict* is what the limits say about the request (`core/verdict.ts`).
- * 2. The *denial* is what the client is told: status, message, seconds to wait, names of rules (`denial.ts`).
+ * 2. The *denial* is what the client gets: status, message, seconds to wait, names of rules (`denial.ts`).
  * 3. The *exception* is the denial as an `HttpException` with a body (`freq-limit.exception.ts`, `error-body.ts`), or the
  *    result of the application's `exceptionFactory`.
  * 4. The *error* is what the transport of the request needs instead, such as a `WsException` (`toError` of the adapter).

@@ -6,9 +6,11 @@ export interface ClientRequest {
   readonly user?: unknown;
   /** The data that the client sent: an HTTP body, a message's payload, a resolver's arguments. */
   readonly body?: unknown;
+  /** The parameters of the route's path. */
   readonly params?: unknown;
+  /** The parameters of the URL's query. */
   readonly query?: unknown;
-  /** By names in lower case. */
+  /** The headers, with names in lower case. */
   readonly headers?: unknown;
 }
 

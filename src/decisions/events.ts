@@ -21,7 +21,8 @@ const VERDICTS = channel('nestjs-freq-limit:verdict');
 const DENIALS = channel('nestjs-freq-limit:denied');
 const MINUTE_MS = 60_000;
 
-interface Hooks {
+/** The module's options that are called with verdicts. */
+export interface HookOptions {
   readonly onVerdict: FreqLimitHook | undefined;
   readonly onDenied: FreqLimitHook | undefined;
 }
@@ -35,7 +36,7 @@ export class VerdictEvents {
   private readonly log = nestLogPerSecond();
   private readonly shadowLog = nestLog.limited(MINUTE_MS);
 
-  constructor(private readonly hooks: Hooks) {}
+  constructor(private readonly hooks: HookOptions) {}
 
   report(verdict: Verdict, context: ExecutionContext | undefined): void {
     this.emit('onVerdict', VERDICTS, verdict, context);
@@ -66,7 +67,7 @@ export class VerdictEvents {
   };
 
   private emit(
-    option: keyof Hooks,
+    option: keyof HookOptions,
     events: ReturnType<typeof channel>,
     verdict: Verdict,
     context: ExecutionContext | undefined,
@@ -78,7 +79,7 @@ export class VerdictEvents {
     if (hook !== undefined) this.call(option, hook, event);
   }
 
-  private call(option: keyof Hooks, hook: FreqLimitHook, event: FreqLimitEvent): void {
+  private call(option: keyof HookOptions, hook: FreqLimitHook, event: FreqLimitEvent): void {
     try {
       const answer = hook(event);
       if (!isPromise(answer)) return;
@@ -91,7 +92,7 @@ export class VerdictEvents {
     }
   }
 
-  private hookFailed(option: keyof Hooks, error: unknown): void {
+  private hookFailed(option: keyof HookOptions, error: unknown): void {
     this.log.error(
       'FREQ_LIMIT_HOOK_FAILED',
       option,

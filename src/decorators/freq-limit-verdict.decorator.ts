@@ -1,5 +1,5 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { FreqLimitError } from '../core/errors.js';
+import { invalidRule } from '../core/errors.js';
 import { UNLIMITED, type Verdict } from '../core/verdict.js';
 import { findDecision } from '../decisions/decisions.js';
 import { declareVerdict } from '../rules/metadata.js';
@@ -21,12 +21,8 @@ const verdictOf = createParamDecorator<unknown, Verdict>((_, context: ExecutionC
 export function FreqLimitVerdict(): ParameterDecorator {
   const decorate = verdictOf();
   return (target, handler, index) => {
-    if (typeof handler !== 'string') {
-      throw new FreqLimitError(
-        'FREQ_LIMIT_INVALID_RULE',
-        '@FreqLimitVerdict() must be on a parameter of a handler',
-      );
-    }
+    if (typeof handler !== 'string')
+      throw invalidRule('@FreqLimitVerdict() must be on a parameter of a handler');
     declareVerdict(target, handler);
     decorate(target, handler, index);
   };

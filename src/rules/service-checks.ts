@@ -50,7 +50,7 @@ export class ServiceChecks {
     if (list.length > MAX_CHECKS) {
       throw invalidCheck(`${method}: ${list.length} checks in one call; at most ${MAX_CHECKS} are possible`);
     }
-    // unlike map, this also visits the holes of a list, which are wrong checks
+    // unlike map, this also reads the holes of a list, which are wrong checks
     return Array.from(list, (check, i) => {
       const place = Array.isArray(checks) ? `${method}: checks[${i}]` : `${method}: check`;
       return this.resolveOne(check, new OptionReader(place, invalidCheck), method !== 'reset');

@@ -55,6 +55,6 @@ export function templateText(
 
 /** Joins the texts of an array of keys. Returns `undefined` if one of them is missing. */
 export function joinTexts(texts: readonly (string | undefined)[]): string | undefined {
-  // within a text PART_END is never doubled, so two of them only separate texts
+  // no key has two PART_END in a row, so two of them only separate keys
   return texts.includes(undefined) ? undefined : boundText(texts.join(PART_END + PART_END));
 }

@@ -14,7 +14,7 @@ const MAX_DOMAIN = 253;
 export const MAX_LENGTH = 1_024;
 
 /**
- * A text is too long to be normalized, so it cannot be counted: reading all of it would take as long as the client likes,
+ * A value is too long to be normalized, so it cannot be counted: reading all of it would take as long as the client likes,
  * and each length of padding would get a counter of its own.
  */
 export class TooLongError extends RangeError {
