@@ -3,7 +3,7 @@ import { methodAt } from './methods.js';
 import type { FreqLimitRule } from './rule.js';
 
 // What our decorators declare, as metadata of the class or of its prototype. The keys are strings and not symbols, so that
-// the module of one copy of this package sees the decorators of another. What is stored is a contract between versions: a
+// the module of one copy of this package sees the decorators of another. The stored values are a contract between versions: a
 // module that does not see a limit does not enforce it.
 //
 // What a decorator on a handler declares is stored on the class's prototype under the handler's name, not on the function:
