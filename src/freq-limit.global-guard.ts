@@ -4,10 +4,10 @@ import { FreqLimitGuard } from './freq-limit.guard.js';
 import { FREQ_LIMIT_GUARD } from './core/tokens.js';
 
 /**
- * Puts `FreqLimitGuard` before every handler of the application.
+ * Runs `FreqLimitGuard` before every handler of the application.
  *
- * `overrideGuard` of a test replaces guards that stand in a `@UseGuards`, and does not see what is registered as
- * `APP_GUARD`. So the guard is declared in a `@UseGuards` here, where it can be replaced, and taken from there.
+ * `overrideGuard` of Nest's testing module replaces guards of `@UseGuards`, but not those registered as `APP_GUARD`. That is
+ * why the guard is declared in a `@UseGuards` here, where a test can replace it.
  */
 @Injectable()
 @UseGuards(FreqLimitGuard)
@@ -19,17 +19,17 @@ export class GlobalFreqLimitGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): ReturnType<CanActivate['canActivate']> {
     this.guard ??= this.find();
-    // without a guard no request may pass
+    // without a guard no request is allowed
     return this.guard?.canActivate(context) ?? false;
   }
 
-  /** The guard of the `@UseGuards` above, or the guard with which a test has overridden this one or the injectable one. */
+  /** The guard of the `@UseGuards` above, or the one by which a test replaced it, here or as a provider. */
   private find(): CanActivate | undefined {
-    const home = [...this.modules.values()].find(
+    const ownModule = [...this.modules.values()].find(
       ({ providers }) => providers.get(GlobalFreqLimitGuard)?.instance === this,
     );
-    const found = [home?.injectables, home?.providers].map(
-      (all) => all?.get(FreqLimitGuard)?.instance as CanActivate | undefined,
+    const found = [ownModule?.injectables, ownModule?.providers].map(
+      (instances) => instances?.get(FreqLimitGuard)?.instance as CanActivate | undefined,
     );
     return found.find((one) => one !== undefined && one.constructor !== FreqLimitGuard) ?? found[0];
   }

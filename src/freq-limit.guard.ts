@@ -1,232 +1,149 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
-import type { Adapters } from './contexts/adapters.js';
-import type { ContextAdapter } from './contexts/context-adapter.js';
-import { isFieldResolver } from './contexts/graphql-context.js';
-import { saveDecision, takeUnsettled } from './decisions/decisions.js';
+import { Exceptions } from './answers/exceptions.js';
+import { ResponseHeaders } from './answers/response-headers.js';
+import type { Adapters, ResolvedAdapter } from './contexts/adapters.js';
 import { ContextRequest } from './contexts/client-request.js';
 import type { CheckResult } from './core/check.js';
-import { isPromise, type MaybePromise, andThen } from './core/maybe-promise.js';
-import { toVerdict, type Verdict } from './core/verdict.js';
-import { LoggedAddressWarnings } from './warnings/address-warnings.js';
-import { ResponseHeaders } from './answers/response-headers.js';
-import { isOfNest, isOneCall } from './decisions/one-call.js';
-import type { ResolvedOptions } from './freq-limit.options.js';
-import type { FreqLimitPlans } from './plans/plans.js';
-import { Exceptions } from './answers/exceptions.js';
-import type { VerdictEvents } from './decisions/events.js';
-import { KnownOutcomes } from './decisions/known-outcomes.js';
-import { type StatusResponse, Settlement } from './decisions/settlement.js';
+import { isPromise, type MaybePromise } from './core/maybe-promise.js';
+import type { Store } from './core/store.js';
 import {
   FREQ_LIMIT_ADAPTERS,
+  FREQ_LIMIT_EVENTS,
   FREQ_LIMIT_GUARD,
   FREQ_LIMIT_PLANS,
-  FREQ_LIMIT_EVENTS,
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
 } from './core/tokens.js';
-import { onResponseEnd } from './decisions/response-end.js';
+import { toVerdict, type Verdict } from './core/verdict.js';
+import { DecisionSaver } from './decisions/decision-saver.js';
+import type { VerdictEvents } from './decisions/events.js';
+import { decideOnce } from './decisions/one-call.js';
+import type { ResolvedOptions } from './freq-limit.options.js';
+import type { FreqLimitPlans } from './plans/plans.js';
+import { RequestDebugLog } from './rules/debug-log.js';
+import { evaluate } from './rules/evaluate.js';
 import type { Plan } from './rules/plan.js';
-import { evaluate, type MissingKey, type PlannedCheck, resolve } from './rules/to-checks.js';
 import { withShadows } from './rules/shadow.js';
-import type { Store } from './core/store.js';
-
-// The guard may run several times for one call of a handler: globally, on the class, on the method, as a subclass, from a
-// guard of the application. Nest makes one context for all of them, which stores the outcome, also a denial.
-const DECIDED = Symbol.for('nestjs-freq-limit:decided');
-const ASKED = Symbol.for('nestjs-freq-limit:asked');
-
-interface DecidedContext {
-  [DECIDED]?: boolean | Promise<boolean> | undefined;
-  /** The guard that has decided, and those that were called after it. */
-  [ASKED]?: CanActivate | CanActivate[] | undefined;
-}
-
-/** One visit on its way through the guard. */
-interface GuardedCall {
-  readonly context: ExecutionContext;
-  readonly adapter: ContextAdapter;
-  readonly plan: Plan;
-}
-
-/** What the store has answered to a visit's checks. */
-interface CountedRequest {
-  readonly checks: readonly PlannedCheck[];
-  readonly results: readonly CheckResult[];
-}
+import { type PlannedCheck, resolve } from './rules/to-checks.js';
+import { LoggedAddressWarnings } from './warnings/address-warnings.js';
 
 const MODULE = { place: 'FreqLimitModule' };
 
+/** One request of a limited handler, on its way through the guard. */
+interface GuardedCall {
+  readonly context: ExecutionContext;
+  readonly adapter: ResolvedAdapter;
+  readonly plan: Plan;
+}
+
 /**
- * Stands before a handler: asks the store, once, for all the rules that apply, sets the headers, and lets the visit
- * pass or throws what its transport wants for a denial: `FreqLimitExceededException`, a `WsException`, an
- * `RpcException`, or an error with `extensions` for GraphQL.
+ * Checks all limits of a handler before it runs, in one call of the store. Sets the headers, and throws the error that the
+ * transport needs if the request is denied: `FreqLimitExceededException`, a `WsException`, an `RpcException`, or an error
+ * with `extensions` for GraphQL.
  */
 @Injectable()
 export class FreqLimitGuard implements CanActivate {
   /** @internal */
   static readonly [FREQ_LIMIT_GUARD] = true;
-  private readonly advice = new LoggedAddressWarnings();
+  private readonly addressWarnings = new LoggedAddressWarnings();
   private readonly headers: ResponseHeaders;
-  private readonly refusals: Exceptions;
-  private readonly settlement: Settlement;
-  private readonly outcomes = new KnownOutcomes();
+  private readonly exceptions: Exceptions;
+  private readonly decisions: DecisionSaver;
+  private readonly debugLog = RequestDebugLog.ifEnabled();
 
   constructor(
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     @Inject(FREQ_LIMIT_ADAPTERS) private readonly adapters: Adapters,
-    @Inject(FREQ_LIMIT_EVENTS) private readonly reporter: VerdictEvents,
+    @Inject(FREQ_LIMIT_EVENTS) private readonly events: VerdictEvents,
     @Inject(HttpAdapterHost) http: HttpAdapterHost,
     @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
   ) {
     this.headers = new ResponseHeaders(http, options);
-    this.refusals = new Exceptions(options, this.headers);
-    this.settlement = new Settlement(store);
+    this.exceptions = new Exceptions(options, this.headers);
+    this.decisions = new DecisionSaver(store);
   }
 
   /**
-   * Decides on one call of a handler. If several guards of the handler call it with the same context, it counts once and
+   * Decides about one call of a handler. If several guards of the handler call it with the same context, it counts once and
    * returns the same result. A context that you create yourself counts each time.
    */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    if (!isOfNest(context)) return this.decide(context);
-    const call = context as DecidedContext;
-    if (call[DECIDED] !== undefined && this.isSameCall(call, context)) return call[DECIDED];
-    call[ASKED] = this;
-    return (call[DECIDED] = this.decide(context));
+    return decideOnce(this, context, this.config, this.decide);
   }
 
-  private isSameCall(call: DecidedContext, context: ExecutionContext): boolean {
-    const asked = [call[ASKED] ?? []].flat().concat(this);
-    if (!isOneCall(asked, context, this.config)) return false;
-    call[ASKED] = asked;
-    return true;
-  }
-
-  private decide(context: ExecutionContext): boolean | Promise<boolean> {
-    const adapter = this.adapters.of(context.getType<string>());
-    let asked: GuardedCall;
-    let answered: MaybePromise<CountedRequest | MissingKey | undefined>;
+  /**
+   * Five steps: find the plan, skip, resolve the checks, consume, conclude. If one of them fails, the request is denied. The
+   * denial is the error that the transport needs.
+   */
+  private readonly decide = async (context: ExecutionContext): Promise<boolean> => {
+    const adapter = this.adapters.of(context);
+    let denial: MaybePromise<Error> | undefined;
     try {
-      const plan = this.planOf(context);
+      const plan = this.planOf(context, adapter);
       if (plan === undefined) return true;
-      asked = { context, adapter, plan };
-      answered = this.unlessSkipped(asked);
+
+      const skipped = this.isSkipped(context);
+      if ((isPromise(skipped) ? await skipped : skipped) === true) return true;
+      const request = new ContextRequest(adapter, context, this.options.ipv6Subnet, this.addressWarnings);
+      if (this.options.isSkipped?.(request) === true) return true;
+
+      const resolved = resolve(plan, request, context, this.events.shadowFailed);
+      const checks = isPromise(resolved) ? await resolved : resolved;
+      this.debugLog?.checks(context, checks);
+      if (!Array.isArray(checks)) {
+        denial = this.exceptions.ofMissingKey(checks, context, adapter);
+      } else if (checks.length > 0) {
+        const consumed = this.store.consume(checks, plan.hasCountWhen);
+        const results = isPromise(consumed) ? await consumed : consumed;
+        denial = this.conclude(checks, results, { context, adapter, plan });
+      }
     } catch (error) {
-      return this.fail(error, context, adapter);
+      denial = this.exceptions.ofFailed(error, context, adapter);
     }
-    if (!isPromise(answered)) return this.conclude(answered, asked);
-    return Promise.resolve(answered).then(
-      (known) => this.conclude(known, asked),
-      (error: unknown) => this.fail(error, context, adapter),
-    );
-  }
+    if (denial === undefined) return true;
+    throw isPromise(denial) ? await denial : denial;
+  };
 
-  private planOf(context: ExecutionContext): Plan | undefined {
+  private planOf(context: ExecutionContext, adapter: ResolvedAdapter): Plan | undefined {
     const plan = this.plans.of(context.getClass(), context.getHandler());
-    return isField(context) ? plan?.handlerOnly : plan;
+    return adapter.isFieldResolver(context) ? plan?.handlerOnly : plan;
   }
 
-  private unlessSkipped(asked: GuardedCall): MaybePromise<CountedRequest | MissingKey | undefined> {
+  private isSkipped(context: ExecutionContext): MaybePromise<unknown> {
     const { skipIf } = this.options;
-    if (skipIf === undefined) return this.resolve(asked);
-    return andThen(evaluate(MODULE, 'skipIf', skipIf, asked.context), (skip) =>
-      skip === true ? undefined : this.resolve(asked),
-    );
+    return skipIf === undefined ? false : evaluate(MODULE, 'skipIf', skipIf, context);
   }
 
-  private resolve({
-    context,
-    adapter,
-    plan,
-  }: GuardedCall): MaybePromise<CountedRequest | MissingKey | undefined> {
-    const visit = new ContextRequest(adapter, context, this.options.ipv6Subnet, this.advice);
-    if (this.options.isSkipped?.(visit) === true) return undefined;
-    return andThen(resolve(plan, visit, context, this.reporter.shadowFailed), (checks) =>
-      this.ask(checks, plan),
-    );
-  }
-
-  private ask(
-    checks: PlannedCheck[] | MissingKey,
-    plan: Plan,
-  ): MaybePromise<CountedRequest | MissingKey | undefined> {
-    if (!Array.isArray(checks)) return checks;
-    if (checks.length === 0) return undefined;
-    return andThen(this.store.consume(checks, plan.hasCountWhen), (results) => ({ checks, results }));
-  }
-
+  /** @returns the error to throw if the request is denied */
   private conclude(
-    answered: CountedRequest | MissingKey | undefined,
-    asked: GuardedCall,
-  ): boolean | Promise<boolean> {
-    if (answered === undefined) return true;
-    if ('missingKey' in answered) return this.denyMissingKey(answered, asked);
-    const { checks, results } = answered;
-    const { context, plan } = asked;
+    checks: readonly PlannedCheck[],
+    results: readonly CheckResult[],
+    call: GuardedCall,
+  ): MaybePromise<Error> | undefined {
+    const { context, adapter, plan } = call;
     const verdict = toVerdict(plan.hasShadows ? withShadows(checks, results) : results);
-    // what those who are told of it do with it changes nothing
-    const { allowed } = verdict;
-    this.show(verdict, checks, asked);
-    this.reporter.report(verdict, context);
-    if (plan.hasShadows) this.reporter.reportShadows(verdict, context);
-    if (!allowed) return this.deny(verdict, checks, asked);
-    if (plan.keepsDecision) this.keep(verdict, answered, asked);
-    return true;
+    this.debugLog?.verdict(context, checks, verdict);
+    this.showHeaders(verdict, checks, call);
+    this.events.report(verdict, context);
+    if (plan.hasShadows) this.events.reportShadows(verdict, context);
+    if (!verdict.allowed) return this.exceptions.ofDenied(verdict, checks, context, adapter);
+    if (plan.keepsDecision) {
+      this.decisions.save({ ...call, verdict, checks, results }, (after) => {
+        this.showHeaders(after, checks, call);
+      });
+    }
+    return undefined;
   }
 
-  /** Sets the headers, but for those of a redirection, as the draft wants it. */
-  private show(
+  /** An allowed redirection shows no headers, as the RateLimit draft requires. */
+  private showHeaders(
     verdict: Verdict,
     checks: readonly PlannedCheck[],
     { context, adapter, plan }: GuardedCall,
   ): void {
     if (!plan.redirects || !verdict.allowed) this.headers.show(verdict, checks, context, adapter);
   }
-
-  /** Lets those who come after it know what was decided, and gives back what should not have counted. */
-  private keep(verdict: Verdict, { checks, results }: CountedRequest, asked: GuardedCall): void {
-    const { context, adapter, plan } = asked;
-    if (!plan.hasCountWhen || !this.outcomes.isKnown(context)) {
-      saveDecision(context, { verdict, settle: undefined });
-      return;
-    }
-    const response = adapter.response?.(context) as StatusResponse | undefined;
-    saveDecision(context, {
-      verdict,
-      settle: async (end) => {
-        const after = await this.settlement.settle({ checks, results, context, response }, end);
-        if (after !== undefined) this.show(toVerdict(after), checks, asked);
-      },
-    });
-    // before fields of results there may be guards and no interceptors: then nobody comes to know how they end
-    if (isField(context)) return;
-    // where a guard behind this one refuses, nobody else comes to know it; only HTTP's status tells how that ended
-    onResponseEnd(response, () => {
-      void takeUnsettled(context)?.settle?.({ succeeded: context.getType() === 'http', error: undefined });
-    });
-  }
-
-  private async denyMissingKey(missing: MissingKey, { context, adapter }: GuardedCall): Promise<never> {
-    throw await this.refusals.ofMissingKey(missing, context, adapter);
-  }
-
-  private async deny(
-    verdict: Verdict,
-    checks: readonly PlannedCheck[],
-    { context, adapter }: GuardedCall,
-  ): Promise<never> {
-    throw await this.refusals.ofDenied(verdict, checks, context, adapter);
-  }
-
-  /** What keeps the guard from deciding is never a pass. */
-  private async fail(error: unknown, context: ExecutionContext, adapter: ContextAdapter): Promise<never> {
-    throw await this.refusals.ofFailed(error, context, adapter);
-  }
-}
-
-function isField(context: ExecutionContext): boolean {
-  return context.getType<string>() === 'graphql' && isFieldResolver(context);
 }

@@ -37,6 +37,7 @@ import { requireSingleRegistration } from './nest/single-registration.js';
 import { documentDenials } from './plans/open-api.js';
 import { FreqLimitPlans } from './plans/plans.js';
 import { prepareHandlers } from './plans/prepare-handlers.js';
+import { debugPlans } from './rules/debug-log.js';
 import { createStore } from './store/create-store.js';
 import { StartUpWarnings } from './warnings/start-up-warnings.js';
 
@@ -144,6 +145,7 @@ export class FreqLimitModule
   async onModuleInit(): Promise<void> {
     requireSingleRegistration(this.modules);
     this.plans.throwErrors();
+    debugPlans(() => this.plans.handlers());
     await this.store.open();
     // only now, so that a failed start leaves no listeners
     this.adapters.watchConnections();

@@ -6,13 +6,14 @@ import {
   InternalServerErrorException,
   ServiceUnavailableException,
 } from '@nestjs/common';
-import type { ContextAdapter } from '../contexts/context-adapter.js';
+import type { ResolvedAdapter } from '../contexts/adapters.js';
 import { formatError, isFreqLimitError, oneLine } from '../core/errors.js';
 import { framesOf } from '../core/stack-frames.js';
 import { andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { Verdict } from '../core/verdict.js';
 import { nestLogPerSecond } from '../nest/log.js';
-import { type MissingKey, type PlannedCheck, RuleError } from '../rules/to-checks.js';
+import { RuleError } from '../rules/evaluate.js';
+import type { MissingKey, PlannedCheck } from '../rules/to-checks.js';
 import type { AnswerOptions } from './answer-options.js';
 import { type Denial, denialOf, tightestRule } from './denial.js';
 import { DenialFunctions } from './denial-functions.js';
@@ -58,7 +59,7 @@ export class Exceptions {
     verdict: Verdict,
     checks: readonly PlannedCheck[],
     context: ExecutionContext,
-    adapter: ContextAdapter,
+    adapter: ResolvedAdapter,
   ): MaybePromise<Error> {
     return andThen(this.toException(verdict, checks, context), (exception) =>
       andThen(this.toError(exception, context, adapter), (error) =>
@@ -71,7 +72,7 @@ export class Exceptions {
   ofMissingKey(
     { missingKey: rule, isTooLong }: MissingKey,
     context: ExecutionContext,
-    adapter: ContextAdapter,
+    adapter: ResolvedAdapter,
   ): MaybePromise<Error> {
     const problem = isTooLong ? 'Value too long' : 'Missing required value';
     const { paths } = rule.key;
@@ -81,7 +82,7 @@ export class Exceptions {
   }
 
   /** For a request that cannot be decided because of an error. */
-  ofFailed(error: unknown, context: ExecutionContext, adapter: ContextAdapter): MaybePromise<Error> {
+  ofFailed(error: unknown, context: ExecutionContext, adapter: ResolvedAdapter): MaybePromise<Error> {
     return this.toError(this.failure(error, context, adapter), context, adapter);
   }
 
@@ -127,14 +128,18 @@ export class Exceptions {
   }
 
   /** Step 4. An `exceptionFactory` may make something else than an HTTP exception: that is thrown as it is. */
-  private toError(exception: Error, context: ExecutionContext, adapter: ContextAdapter): MaybePromise<Error> {
+  private toError(
+    exception: Error,
+    context: ExecutionContext,
+    adapter: ResolvedAdapter,
+  ): MaybePromise<Error> {
     if (!(exception instanceof HttpException)) return exception;
     const { toError } = adapter;
     if (toError === undefined) return this.overHttp(exception, adapter.response?.(context));
     const error = attempt(() => toError(exception, context));
     if (!isPromise(error)) return error;
     return Promise.resolve(error).then(undefined, (reason: unknown) => {
-      const place = `contextAdapters.${context.getType<string>()}.toError`;
+      const place = `contextAdapters.${adapter.type}.toError`;
       this.log.error(
         'FREQ_LIMIT_ADAPTER_FAILED',
         place,
@@ -150,7 +155,7 @@ export class Exceptions {
     return exception;
   }
 
-  private failure(error: unknown, context: ExecutionContext, adapter: ContextAdapter): HttpException {
+  private failure(error: unknown, context: ExecutionContext, adapter: ResolvedAdapter): HttpException {
     // an adapter of the application may throw its own
     if (error instanceof HttpException) return error;
     if (!isFreqLimitError(error) || error.code !== 'FREQ_LIMIT_STORE_FAILED') {

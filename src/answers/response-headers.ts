@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
-import type { ContextAdapter } from '../contexts/context-adapter.js';
+import type { ResolvedAdapter } from '../contexts/adapters.js';
 import { isResponse } from '../contexts/graphql-context.js';
 import type { CheckResult } from '../core/check.js';
 import { plainKey } from '../core/key-hash.js';
@@ -38,12 +38,12 @@ export class ResponseHeaders {
     verdict: Verdict,
     checks: readonly PlannedCheck[],
     context: ExecutionContext,
-    adapter: ContextAdapter,
+    adapter: ResolvedAdapter,
   ): void {
     const response = adapter.response?.(context);
     if (response === undefined || this.options.headers === 'none') return;
     const call = { verdict, checks };
-    const shown = context.getType() === 'http' ? call : tightestOf(call, response);
+    const shown = adapter.sharesResponse ? tightestOf(call, response) : call;
     if (shown === undefined) return;
     this.set(headersFor(shown.verdict, this.options.headers, this.shownVerdict(shown)), response);
   }

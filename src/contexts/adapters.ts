@@ -1,19 +1,24 @@
+import type { ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { EventEmitter } from 'node:events';
 import { rememberAddresses } from './connections.js';
 import type { ContextAdapter } from './context-adapter.js';
+import { type ContextKind, kindOfType } from './context-kind.js';
 import { graphqlContext } from './graphql-context.js';
 import { Handshakes } from './handshakes.js';
 import { HTTP_CONTEXT } from './http-context.js';
 import { RPC_CONTEXT } from './rpc-context.js';
 import { wsContext } from './ws-context.js';
 
-/** Of contexts that nobody has described nothing is known, and their arguments are left alone. */
-const UNKNOWN: ContextAdapter = { isClientFacing: false };
+/** An adapter as the guard uses it: the option's, completed by this library's own, and the facts about the kind. */
+export interface ResolvedAdapter extends ContextAdapter, ContextKind {
+  /** The name that `context.getType()` returns. */
+  readonly type: string;
+}
 
-/** The adapters of all kinds of contexts: those known here, and those that the options add or change. */
+/** The adapters of all kinds of contexts: this library's own, and those that `contextAdapters` adds or changes. */
 export class Adapters {
-  private readonly byType: ReadonlyMap<string, ContextAdapter>;
+  private readonly byType: Map<string, ResolvedAdapter>;
   private readonly handshakes: Handshakes;
   private forget: (() => void) | undefined;
 
@@ -29,33 +34,41 @@ export class Adapters {
       rpc: RPC_CONTEXT,
     };
     const types = new Set([...Object.keys(known), ...Object.keys(given)]);
-    this.byType = new Map([...types].map((type) => [type, { ...known[type], ...given[type] }]));
+    this.byType = new Map(
+      [...types].map((type) => [type, { ...known[type], ...given[type], ...kindOfType(type), type }]),
+    );
   }
 
-  of(type: string): ContextAdapter {
-    return this.byType.get(type) ?? UNKNOWN;
+  of(context: ExecutionContext): ResolvedAdapter {
+    const type: string = context.getType();
+    return this.byType.get(type) ?? unknownAdapter(type);
   }
 
-  /** Call it before the application listens. */
+  /** Remembers the addresses of clients that disconnect early. Call it before the application listens. */
   watchConnections(): void {
     const adapter = this.http.httpAdapter as HttpAdapterHost['httpAdapter'] | undefined;
     this.forget ??= rememberAddresses(serverOf(adapter?.getHttpServer()));
   }
 
-  /** Call it after the last request. */
+  /** Stops it. Call it after the last request. */
   unwatchConnections(): void {
     this.forget?.();
     this.forget = undefined;
   }
 
   /**
-   * To be called when gateways are open.
-   * @param gateways the servers of gateways, as far as they are known
+   * Remembers the requests that open WebSocket connections. Call it when the gateways are open.
+   * @param gateways the known servers of gateways
    */
   watchHandshakes(gateways: readonly EventEmitter[]): void {
     this.handshakes.watch();
     for (const server of gateways) this.handshakes.watchGateway(server);
   }
+}
+
+/** Nothing is known about a context without an adapter, so its arguments are not read. */
+function unknownAdapter(type: string): ResolvedAdapter {
+  return { ...kindOfType(type), type, isClientFacing: false };
 }
 
 /** `undefined` in an application without HTTP. A serverless platform may return anything here. */

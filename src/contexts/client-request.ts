@@ -9,7 +9,7 @@ interface Connection {
   readonly destroyed?: unknown;
 }
 
-/** What requests of Express, of Fastify and of Node have in common. */
+/** The common part of the requests of Express, Fastify and Node. */
 interface HttpRequest extends ClientRequest {
   /** The addresses from a trusted header; on Fastify the socket's own address comes first. */
   readonly ips?: unknown;
@@ -18,17 +18,17 @@ interface HttpRequest extends ClientRequest {
   readonly socket?: Connection | null | undefined;
 }
 
-/** Who is told, each time, of what an operator should know of addresses. */
+/** Reports problems with addresses that an operator should know about. */
 export interface AddressWarnings {
-  /** The address was asked for, and a client has none. */
+  /** Called each time a client without an address is counted by address. */
   noAddress(): void;
-  /** Whether to look for such a header in this request. */
+  /** Whether to look for forwarded headers in this request. */
   isWatching(): boolean;
-  /** A forwarded header came, and the address is that of the socket all the same. */
+  /** Called if a request has a forwarded header and its address is that of the socket. */
   notBelieved(): void;
 }
 
-/** The visit behind an execution context. The address is worked out when a rule first asks for it. */
+/** The request that an execution context belongs to. The address is read when a rule first needs it. */
 export class ContextRequest implements LimitedRequest {
   readonly request: HttpRequest | undefined;
   readonly isClientFacing: boolean;
@@ -39,23 +39,23 @@ export class ContextRequest implements LimitedRequest {
     private readonly adapter: ContextAdapter,
     private readonly context: ExecutionContext,
     private readonly ipv6Subnet: number,
-    private readonly advice: AddressWarnings,
+    private readonly warnings: AddressWarnings,
   ) {
     this.request = adapter.request?.(context);
     this.isClientFacing = adapter.isClientFacing ?? true;
   }
 
-  /** `request.ip`, which follows a forwarded header as far as the application's own proxy setting trusts it. */
+  /** `request.ip`, normalized. It follows forwarded headers as far as the application's proxy setting trusts them. */
   get address(): string | undefined {
     if (this.known === undefined) {
       const text = this.addressText;
-      if (text === undefined && this.isClientFacing) this.advice.noAddress();
+      if (text === undefined && this.isClientFacing) this.warnings.noAddress();
       this.known = { address: text === undefined ? undefined : canonicalAddress(text, this.ipv6Subnet) };
     }
     return this.known.address;
   }
 
-  /** The address as the platform tells it. */
+  /** The address as the platform reports it. */
   get addressText(): string | undefined {
     const { request } = this;
     const text =
@@ -64,11 +64,11 @@ export class ContextRequest implements LimitedRequest {
       request?.socket?.remoteAddress ??
       // a client must not escape a limit by disconnecting early
       (request?.socket?.destroyed === true ? GONE : undefined);
-    if (this.advice.isWatching() && this.isOfUntrustedProxy(text)) this.advice.notBelieved();
+    if (this.warnings.isWatching() && this.isOfUntrustedProxy(text)) this.warnings.notBelieved();
     return typeof text === 'string' && text !== '' ? text : undefined;
   }
 
-  /** Whether the address is that of a proxy that the application does not trust. */
+  /** Whether the address belongs to a proxy that the application does not trust. */
   get isProxy(): boolean {
     const { addressText: text, request } = this;
     if (text === undefined) return false;
@@ -77,7 +77,7 @@ export class ContextRequest implements LimitedRequest {
       : hasEarlierHop(request?.headers, text);
   }
 
-  /** Whether the address is the socket's although a header shows that a proxy has forwarded the request. */
+  /** Whether a header shows that a proxy forwarded the request, but the address is still the socket's. */
   private isOfUntrustedProxy(address: unknown): boolean {
     const { request } = this;
     if (address === undefined || address !== request?.socket?.remoteAddress) return false;
@@ -86,7 +86,7 @@ export class ContextRequest implements LimitedRequest {
   }
 }
 
-/** Whether the platform trusts the header, and has read an address from it. */
+/** Whether the platform trusts the header and has read an address from it. */
 function isBelieved({ ips, raw }: HttpRequest = {}): boolean {
   return Array.isArray(ips) && ips.length > (raw === undefined ? 0 : 1);
 }

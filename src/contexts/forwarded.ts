@@ -41,7 +41,7 @@ export const ADDRESS_HEADERS: ReadonlySet<string> = new Set([
 const PROXY_HEADERS: ReadonlySet<string> = new Set([
   ...ADDRESS_HEADERS,
   'via',
-  // Cloudflare can be told to send no address, and sends these all the same
+  // Cloudflare sends these even if it is configured to send no address
   'cdn-loop',
   'cf-ray',
   'x-amz-cf-id',

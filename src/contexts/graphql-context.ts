@@ -6,9 +6,9 @@ import type { Handshakes } from './handshakes.js';
 import { type PlatformRequest, requestUser } from './http-context.js';
 import { errorPayloadOf } from './error-payload.js';
 
-/** What Apollo, Mercurius and graphql-ws put into the context of an operation, as far as it is of use here. */
+/** The parts of an operation's context that are used here, as Apollo, Mercurius and graphql-ws set them. */
 interface GraphqlContext {
-  /** The request; for a subscription over graphql-ws what that knows of its connection. */
+  /** The request; for a subscription over graphql-ws, the library's own object for the connection. */
   readonly req?: ClientRequest & { readonly res?: unknown; readonly extra?: Connection };
   readonly request?: ClientRequest;
   readonly res?: unknown;
@@ -22,7 +22,7 @@ interface Connection {
   readonly user?: unknown;
 }
 
-/** The part of graphql-js's `GraphQLResolveInfo` that tells a field of the operation from a field of its results. */
+/** The part of graphql-js's `GraphQLResolveInfo` that distinguishes a field of the operation from a field of its results. */
 interface ResolveInfo {
   readonly fieldName?: unknown;
   readonly parentType?: unknown;
@@ -32,8 +32,8 @@ interface ResolveInfo {
 }
 
 /**
- * Resolvers: each call is a visit of its own, whatever else its operation asks for. The request is found through the
- * operation's context, `{body.…}` reads the resolver's arguments, and headers are set where the context has a response.
+ * Resolvers: each call is a request, also if one operation calls several. The client's HTTP request is found through the
+ * operation's context. `{body.…}` reads the resolver's arguments. Headers are set if the context has a response.
  */
 export function graphqlContext(handshakes: Handshakes): ContextAdapter {
   return {
@@ -49,16 +49,16 @@ export function graphqlContext(handshakes: Handshakes): ContextAdapter {
     toError: (exception) => {
       const { code, message, retryAfter } = errorPayloadOf(exception);
       const extensions = { code, ...(retryAfter !== undefined && { retryAfter }) };
-      return Object.assign(new Refused(message, { cause: exception }), { extensions });
+      return Object.assign(new GraphqlDenial(message, { cause: exception }), { extensions });
     },
   };
 }
 
 /**
- * An error of its own: what looks like Nest's HTTP exceptions, Apollo's driver turns into an internal error. Drivers show
- * the `extensions` of whatever is thrown, and Nest logs none of this kind.
+ * Not an HTTP exception, because Apollo's driver turns these into internal errors. Drivers show the `extensions` of any
+ * error, and Nest does not log errors of this class.
  */
-class Refused extends IntrinsicException {}
+class GraphqlDenial extends IntrinsicException {}
 
 /**
  * Whether a handler is called for something other than a field of the query, mutation or subscription type: for a field of
@@ -119,19 +119,19 @@ function argsOf(context: ExecutionContext): object {
   return Object(context.getArgByIndex<unknown>(1)) as object;
 }
 
-/** What `{body.…}` reads: the field's arguments, or the value. */
+/** The values that `{body.…}` reads: the field's arguments, or the value to resolve. */
 function inputOf(context: ExecutionContext): unknown {
   return context.getArgByIndex<unknown>(isCalledWithValue(context) ? 0 : 1);
 }
 
-/** Mercurius's reply goes before `req`, which a context given as one object keeps from its first operation. */
+/** Mercurius's reply comes before `req`: a context that is one object for all operations keeps the first operation's `req`. */
 function requestOf(operation: GraphqlContext, handshakes: Handshakes): ClientRequest | undefined {
   const { req, request, reply } = operation;
   const found = connectionOf(operation)?.request ?? reply?.request ?? req ?? request;
   return isOfNode(found) ? handshakes.ofRequest(found) : found;
 }
 
-/** Whom a guard has put into the operation's context, onto its request, or onto the connection. */
+/** The user that a guard has set on the operation's context, its request or the connection. */
 function userOf(operation: GraphqlContext): unknown {
   const connection = connectionOf(operation);
   return operation.user ?? operation.req?.user ?? connection?.user ?? connection?.request?.user;
@@ -141,19 +141,19 @@ function connectionOf({ req, extra }: GraphqlContext): Connection | undefined {
   return req?.extra ?? extra;
 }
 
-/** A request that no platform has seen, such as one that has opened a connection. */
+/** Whether it is a request of Node that no platform has handled, such as one that opened a connection. */
 function isOfNode(request: unknown): request is IncomingMessage {
   if (typeof request !== 'object' || request === null || 'ip' in request) return false;
   const { url, headers, socket } = request as Partial<IncomingMessage>;
   return typeof url === 'string' && typeof headers === 'object' && typeof socket === 'object';
 }
 
-/** Both platforms' responses; contexts of GraphQL may hold anything. */
+/** Whether it is a response of Express or Fastify. A GraphQL context may contain anything under these names. */
 export function isResponse(response: unknown): response is object {
   return typeof (Object(response) as { readonly header?: unknown }).header === 'function';
 }
 
-/** The operation's request, with the resolver's arguments in the place of its body. */
+/** The operation's request, with the resolver's arguments instead of its body. */
 class ResolverRequest implements ClientRequest {
   constructor(
     private readonly request: PlatformRequest | undefined,

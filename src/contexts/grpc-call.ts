@@ -25,7 +25,7 @@ interface GrpcError {
 }
 
 const RESOURCE_EXHAUSTED = 8;
-const BRAND = Symbol.for('nestjs-freq-limit:grpc-refusal');
+const BRAND = Symbol.for('nestjs-freq-limit:grpc-denial');
 
 /** The gRPC status for an HTTP status. An HTTP status that is not listed can only come from a denial. */
 const CODES: Readonly<Record<number, number>> = {

@@ -4,15 +4,15 @@ import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { ClientRequest } from '../core/request.js';
 
-/** A client of a gateway, as far as it remembers how it came. */
+/** A gateway's client. */
 interface Connected {
-  /** Of socket.io: the request that opened the connection. */
+  /** socket.io: the request that opened the connection. */
   readonly request?: IncomingMessage;
-  /** Of ws, which keeps nothing of the request but its socket. */
+  /** ws: only the socket of that request. */
   readonly _socket?: object;
 }
 
-/** Express, as far as it can be asked about a request that it has not routed. */
+/** Express's prototype of all requests, which can also read a request that Express has not routed. */
 interface Express {
   readonly request: object;
 }
@@ -21,7 +21,7 @@ interface Handshake extends ClientRequest {
   readonly socket: unknown;
 }
 
-/** Knows the request that each WebSocket client came with, and reads it once. */
+/** Remembers the request that opened each WebSocket connection. Reads each request once. */
 export class Handshakes {
   private readonly bySocket = new WeakMap<object, IncomingMessage>();
   private readonly byRequest = new WeakMap<IncomingMessage, Handshake>();
@@ -29,8 +29,8 @@ export class Handshakes {
   constructor(private readonly http: HttpAdapterHost) {}
 
   /**
-   * Begins to note the requests by which clients come to the application's HTTP server. Only where something answers
-   * them already: a server without gateways is to go on treating them as Node does.
+   * Begins to remember the requests that open connections to the application's HTTP server. Without gateways there is no
+   * listener for them, and none is added: it would change how Node answers such requests.
    */
   watch(): void {
     const server = this.adapter?.getHttpServer() as EventEmitter | undefined;
@@ -40,7 +40,7 @@ export class Handshakes {
     });
   }
 
-  /** The same for a gateway's own server: that of ws tells the request beside each client. */
+  /** The same for a gateway's own server: ws emits the request together with the client. */
   watchGateway(server: EventEmitter): void {
     server.prependListener('connection', (_client: unknown, request?: IncomingMessage) => {
       if (request !== undefined) this.note(request);
@@ -49,7 +49,7 @@ export class Handshakes {
 
   private note(request: IncomingMessage): void {
     this.bySocket.set(request.socket, request);
-    // an address that was read once is known of messages too whose client is gone when their turn comes
+    // Node remembers an address that was read once, also for messages that are handled after the client disconnected
     Reflect.get(request.socket, 'remoteAddress');
   }
 
@@ -60,7 +60,7 @@ export class Handshakes {
     return upgrade === undefined ? { socket } : this.ofRequest(upgrade);
   }
 
-  /** What a request says that opened a connection. */
+  /** Reads a request that opened a connection. */
   ofRequest(request: IncomingMessage): Handshake {
     let handshake = this.byRequest.get(request);
     if (handshake === undefined) {
@@ -71,30 +71,30 @@ export class Handshakes {
     return handshake;
   }
 
-  /** None in an application without HTTP. */
+  /** `undefined` in an application without HTTP. */
   private get adapter(): HttpAdapterHost['httpAdapter'] | undefined {
     return this.http.httpAdapter;
   }
 
   /**
-   * No platform has seen this request. Express can still be asked what its `trust proxy` makes of it; elsewhere the
-   * address is the socket's.
+   * No platform has handled this request. Express's getter `ip` can still read it, so that `trust proxy` applies; with
+   * other platforms the address is the socket's.
    */
   private addressOf(upgrade: IncomingMessage): unknown {
     const { adapter } = this;
     if (adapter?.getType() !== 'express') return upgrade.socket.remoteAddress;
     const { request } = adapter.getInstance<Express>();
-    const asked = Object.create(request, {
+    const asExpress = Object.create(request, {
       headers: { value: upgrade.headers },
       socket: { value: upgrade.socket },
     }) as ClientRequest;
-    return asked.ip;
+    return asExpress.ip;
   }
 }
 
 /**
- * Of whatever stands in a request line, which need not be a URL. A parameter that comes twice is a list, and counts as
- * missing: which of them the application reads is its affair.
+ * Parses the query of a request target, which may not be a valid URL. A parameter that occurs twice becomes an array, which
+ * keys treat as missing: the application may read either value.
  */
 function queryOf(target: string): object {
   const mark = target.indexOf('?');

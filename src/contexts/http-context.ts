@@ -1,14 +1,14 @@
 import type { ClientRequest } from '../core/request.js';
 import type { ContextAdapter } from './context-adapter.js';
 
-/** On Fastify `raw` is Node's own request, which is what middleware gets. */
+/** On Fastify, `raw` is Node's own request, which middleware receives. */
 export interface PlatformRequest extends ClientRequest {
   readonly raw?: { readonly user?: unknown } | undefined;
   readonly socket?: unknown;
   readonly ips?: unknown;
 }
 
-/** Express and Fastify: the request is what keys read as it is. */
+/** Express and Fastify: keys read the platform's request. */
 export const HTTP_CONTEXT: ContextAdapter = {
   request: (context) => withUser(context.getArgByIndex<PlatformRequest | undefined>(0)),
   response: (context) => context.getArgByIndex<unknown>(1),

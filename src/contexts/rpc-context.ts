@@ -4,10 +4,10 @@ import type { ContextAdapter } from './context-adapter.js';
 import { grpcCallOf, grpcErrorOf, isGrpcCall, markGrpcDenial, peerAddressOf } from './grpc-call.js';
 import { errorPayloadOf } from './error-payload.js';
 
-/** What Nest hands a message handler beside the payload, as far as transports agree on it. */
+/** The common part of the contexts that Nest passes to message handlers together with the payload. */
 interface RpcContext {
   readonly user?: unknown;
-  /** Of TCP alone: a broker does not tell who published. */
+  /** TCP only: a broker does not report the publisher's address. */
   readonly getSocketRef?: () => { readonly netSocket?: NetSocket };
 }
 
@@ -16,7 +16,7 @@ interface NetSocket {
   readonly destroyed?: boolean;
 }
 
-/** Microservices: `{body.…}` reads the payload, `{user.…}` what a guard has set on the RPC context. */
+/** Microservices: `{body.…}` reads the payload, `{user.…}` the user that a guard has set on the RPC context. */
 export const RPC_CONTEXT: ContextAdapter = {
   request: (context) => ({ user: rpcOf(context)?.user, body: payloadOf(context) }),
   address: (context) => {
@@ -29,12 +29,12 @@ export const RPC_CONTEXT: ContextAdapter = {
   toError: async (exception, context) => {
     try {
       const { RpcException } = await import('@nestjs/microservices');
-      const refusal = errorPayloadOf(exception);
+      const payload = errorPayloadOf(exception);
       const call = grpcCallOf(context);
-      if (call === undefined) return new RpcException(refusal);
-      return markGrpcDenial(new RpcException(grpcErrorOf(refusal, exception.getStatus(), call)));
+      if (call === undefined) return new RpcException(payload);
+      return markGrpcDenial(new RpcException(grpcErrorOf(payload, exception.getStatus(), call)));
     } catch {
-      // messages can come by other libraries, without this package
+      // other libraries have such contexts too, and do not need @nestjs/microservices
       return exception;
     }
   },

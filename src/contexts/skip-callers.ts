@@ -4,28 +4,29 @@ import { formatForLog } from '../core/errors.js';
 import type { OptionReader } from '../core/validate.js';
 import { parseAddress } from './client-address.js';
 
-/** What is needed to decide whether a request skips all limits. */
+/** The facts that decide whether a request skips all limits. */
 export interface RequestOrigin {
   /** The address as the platform reports it. */
   readonly addressText: string | undefined;
-  /** Whether that is the address of a proxy that the application does not trust. */
+  /** Whether it is the address of a proxy that the application does not trust. */
   readonly isProxy: boolean;
   readonly request: { readonly headers?: unknown } | undefined;
 }
 
 /** Whether the module's options make a request skip all limits. */
-export type IsSkipped = (caller: RequestOrigin) => boolean;
+export type IsSkipped = (origin: RequestOrigin) => boolean;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = readonly [network: Address, bits: number];
 
 const RANGE_FORM =
   "an address or a range of addresses, such as '203.0.113.7', '10.0.0.0/8' or '2001:db8::/32'";
-const AGENT_FORM = 'a RegExp, or a text that the header holds';
+const AGENT_FORM = 'a RegExp, or a string that the header contains';
 
 /**
- * Makes of `skipAddresses` and `skipUserAgents` the one question that they ask; none where both are empty.
- * @throws what `read` makes of an entry that is none
+ * Compiles `skipAddresses` and `skipUserAgents` into one function.
+ * @returns `undefined` if both are empty
+ * @throws the reader's error for an invalid entry
  */
 export function compileSkip(
   skipAddresses: unknown,
@@ -35,9 +36,9 @@ export function compileSkip(
   const ranges = listOf('skipAddresses', skipAddresses, rangeOf, reader);
   const agents = listOf('skipUserAgents', skipUserAgents, agentOf, reader);
   if (ranges.length === 0 && agents.length === 0) return undefined;
-  return (caller) =>
-    (ranges.length > 0 && isIn(ranges, caller.addressText) && !caller.isProxy) ||
-    (agents.length > 0 && isOneOf(agents, caller.request?.headers));
+  return (origin) =>
+    (ranges.length > 0 && isIn(ranges, origin.addressText) && !origin.isProxy) ||
+    (agents.length > 0 && isOneOf(agents, origin.request?.headers));
 }
 
 function listOf<T>(option: string, list: unknown, parse: (entry: unknown) => T, reader: OptionReader): T[] {
@@ -56,16 +57,16 @@ function isIn(ranges: readonly Range[], text: string | undefined): boolean {
 
 function rangeOf(entry: unknown): Range {
   const [text = '', bits, ...rest] = typeof entry === 'string' ? entry.split('/') : [];
-  // ports and zones belong to connections, not to what is allowed
+  // ports and zone ids belong to connections, so an entry with one is a mistake
   const address = /^[\da-f:.]+$/i.test(text) && !/\.\d+:/.test(text) ? parseAddress(text) : undefined;
   if (address === undefined || rest.length > 0)
     throw new TypeError(`${formatForLog(entry)} is not ${RANGE_FORM}`);
-  const most = address.toByteArray().length * 8;
-  if (bits === undefined) return [address, most];
-  // IPv4 in IPv6 is the IPv4 address, and its range lies in the last 32 bits
-  const shift = most === 32 && text.includes(':') ? 96 : 0;
+  const maxBits = address.toByteArray().length * 8;
+  if (bits === undefined) return [address, maxBits];
+  // IPv4 in IPv6 was parsed as IPv4, which is the last 32 of its 128 bits
+  const shift = maxBits === 32 && text.includes(':') ? 96 : 0;
   const length = /^\d{1,3}$/.test(bits) ? Number(bits) - shift : -1;
-  if (length < 0 || length > most) throw new TypeError(`${formatForLog(entry)} is not ${RANGE_FORM}`);
+  if (length < 0 || length > maxBits) throw new TypeError(`${formatForLog(entry)} is not ${RANGE_FORM}`);
   return [address, length];
 }
 
@@ -81,7 +82,7 @@ function agentOf(entry: unknown): (agent: string) => boolean {
   if (!types.isRegExp(entry)) throw new TypeError(`${formatForLog(entry)} is not ${AGENT_FORM}`);
   const pattern = new RegExp(entry.source, entry.flags);
   return (agent) => {
-    // with the flags g and y a pattern remembers where it was
+    // with the flags g and y a pattern continues where it stopped
     pattern.lastIndex = 0;
     return pattern.test(agent);
   };

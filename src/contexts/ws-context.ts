@@ -4,16 +4,16 @@ import type { ContextAdapter } from './context-adapter.js';
 import type { Handshakes } from './handshakes.js';
 import { errorPayloadOf } from './error-payload.js';
 
-/** What gateways of socket.io and ws have in common with each other, or not. */
+/** A client of a gateway, of socket.io or ws. */
 interface WsClient {
   readonly user?: unknown;
-  /** Of socket.io: what the application keeps with a client. */
+  /** socket.io only: the application's own data of the client. */
   readonly data?: { readonly user?: unknown };
 }
 
 /**
- * WebSocket gateways: each message is a visit. Address, query and headers are those of the handshake, `{body.…}` reads
- * the message, `{user.…}` what the application has set on the client (`client.user`, or `client.data.user`).
+ * WebSocket gateways: each message is a request. Address, query and headers are those of the handshake. `{body.…}` reads
+ * the message, `{user.…}` the user that the application has set on the client (`client.user` or `client.data.user`).
  */
 export function wsContext(handshakes: Handshakes): ContextAdapter {
   return {
@@ -26,14 +26,14 @@ export function wsContext(handshakes: Handshakes): ContextAdapter {
         const { WsException } = await import('@nestjs/websockets');
         return new WsException(errorPayloadOf(exception));
       } catch {
-        // messages can come by other libraries, without this package
+        // other libraries have such contexts too, and do not need @nestjs/websockets
         return exception;
       }
     },
   };
 }
 
-/** What one message has to itself: its payload or an acknowledgement function; none where it is a plain value. */
+/** An argument that only this message has: its payload or acknowledgement function; `undefined` if it is a plain value. */
 export function messageOf(context: ExecutionContext): unknown {
   return context.getArgs<unknown[]>().slice(1).find(isObject);
 }
@@ -42,7 +42,7 @@ function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
-/** A message, with the handshake of its client in the place of an HTTP request. */
+/** A message, with the handshake of its client instead of an HTTP request. */
 class WsRequest implements ClientRequest {
   constructor(
     private readonly client: WsClient,

@@ -1,28 +1,28 @@
-/** What keys read of the request behind a visit, as far as its kind of context has it. */
+/** The parts of a client's request that keys read. Which of them exist depends on the kind of context. */
 export interface ClientRequest {
-  /** The client's address, a forwarded one only where a trusted proxy says it. */
+  /** The client's address; a forwarded one only if a trusted proxy sent it. */
   readonly ip?: unknown;
-  /** Whom the application's own guard has recognised. Never what the caller says of himself. */
+  /** The user that the application's own guard has set, never one that the client only claims to be. */
   readonly user?: unknown;
-  /** What the caller sent: an HTTP body, a message's payload, a resolver's arguments. */
+  /** The data that the client sent: an HTTP body, a message's payload, a resolver's arguments. */
   readonly body?: unknown;
   readonly params?: unknown;
   readonly query?: unknown;
-  /** Header names are in lower case. */
+  /** By names in lower case. */
   readonly headers?: unknown;
 }
 
-/** Results of `normalize` functions for a request: for each function its last value, and the text that it became. */
+/** Results of `normalize` functions for a request: for each function its last value and that value's normalized text. */
 export type NormalizedValues = Map<unknown, { readonly text: string; readonly answer: string }>;
 
-/** What the rules may know of a visit. */
+/** A request as rules read it. */
 export interface LimitedRequest {
-  /** So that several rules call a `normalize` function once for the same value. `undefined` until the first call. */
+  /** Lets several rules call a `normalize` function once for the same value. `undefined` until the first call. */
   normalized?: NormalizedValues | undefined;
-  /** `undefined` where nothing is known of the caller. */
+  /** `undefined` if nothing is known about the client. */
   readonly request: ClientRequest | undefined;
-  /** The client's address in its one canonical spelling; `undefined` where there is none. */
+  /** The client's normalized address; `undefined` if it has none. */
   readonly address: string | undefined;
-  /** Whether a client is behind it, with an address or without; else nobody is told apart by address. */
+  /** Whether it comes from a client, with or without an address. If not, requests without an address are not limited by address. */
   readonly isClientFacing: boolean;
 }

@@ -1,38 +1,21 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { resolverCallOf } from '../contexts/graphql-context.js';
-import { messageOf } from '../contexts/ws-context.js';
+import { kindOf } from '../contexts/context-kind.js';
 
 /**
- * What one invocation of a handler has to itself: guards, interceptors and parameter decorators get contexts of their
- * own, and meet in this object. Where its arguments hold none, it is the list of them, which Nest hands to guards and
- * interceptors alike; parameter decorators get a copy.
+ * An object that identifies one call of a handler. Guards, interceptors and parameter decorators get different contexts for
+ * it, but find the same object. If no argument belongs to the call alone, it is the array of arguments: guards and
+ * interceptors get the same one, parameter decorators a copy.
  */
 export function callIdentityOf(context: ExecutionContext): object {
-  const own = ownObjectOf(context);
+  const own = ownArgumentOf(context);
   if (own !== undefined) return own;
-  // Nest's context for GraphQL returns a field's arguments here, and there may be none
+  // Nest's own GraphQL context returns a field's arguments here, which may be undefined
   const args: unknown = context.getArgs();
   return typeof args === 'object' && args !== null ? args : context;
 }
 
-/** An argument that no other invocation has, where there is one. */
-export function ownObjectOf(context: ExecutionContext): object | undefined {
-  const own = argumentOf(context);
+/** An argument that no other call has, if there is one. */
+export function ownArgumentOf(context: ExecutionContext): object | undefined {
+  const own = kindOf(context).ownArgument(context);
   return typeof own === 'object' || typeof own === 'function' ? (own ?? undefined) : undefined;
-}
-
-function argumentOf(context: ExecutionContext): unknown {
-  switch (context.getType<string>()) {
-    case 'http':
-      return context.getArgByIndex<unknown>(0);
-    case 'graphql':
-      return resolverCallOf(context);
-    case 'ws':
-      return messageOf(context);
-    case 'rpc':
-      return context.getArgByIndex<unknown>(1);
-    default:
-      // whatever is there may be in other invocations too
-      return undefined;
-  }
 }

@@ -1,18 +1,20 @@
-import { type ExecutionContext, Logger } from '@nestjs/common';
+import type { ExecutionContext } from '@nestjs/common';
 import { channel } from 'node:diagnostics_channel';
 import { formatError } from '../core/errors.js';
-import { LimitedLog } from '../core/limited-log.js';
 import { isPromise } from '../core/maybe-promise.js';
 import type { Verdict } from '../core/verdict.js';
-import { LimitedLogger } from '../freq-limit.limited-logger.js';
+import { nestLog, nestLogPerSecond } from '../nest/log.js';
+import { RuleError } from '../rules/evaluate.js';
 
-/** What hooks and channels are told of a verdict. */
+/** A verdict, as hooks and diagnostics channels receive it. */
 export interface FreqLimitEvent {
+  /** Frozen. */
   readonly verdict: Verdict;
-  /** The visit's context; `undefined` where `FreqLimitService.consume` was called. */
+  /** The request's context; `undefined` for a call of `FreqLimitService.consume`. */
   readonly context: ExecutionContext | undefined;
 }
 
+/** A function that is called with verdicts. Its result is not awaited; if it fails, one line is logged. */
 export type FreqLimitHook = (event: FreqLimitEvent) => unknown;
 
 const VERDICTS = channel('nestjs-freq-limit:verdict');
@@ -25,89 +27,86 @@ interface Hooks {
 }
 
 /**
- * Tells those who listen of each verdict, before the visit goes on: the module's hooks, and the channels
- * `nestjs-freq-limit:verdict` and `nestjs-freq-limit:denied` of `node:diagnostics_channel`. No listener changes a
- * verdict, and nobody waits for one.
+ * Reports each verdict before the request continues: to the module's hooks, and on the channels
+ * `nestjs-freq-limit:verdict` and `nestjs-freq-limit:denied` of `node:diagnostics_channel`. Listeners are not awaited and
+ * cannot change a verdict.
  */
 export class VerdictEvents {
-  private readonly logger = new Logger('FreqLimit');
-  private readonly failures = new LimitedLogger();
-  private readonly limited = new LimitedLog(
-    {
-      warn: (_, message) => {
-        this.logger.warn(message);
-      },
-      error: (_, message) => {
-        this.logger.error(message);
-      },
-    },
-    MINUTE_MS,
-  );
+  private readonly log = nestLogPerSecond();
+  private readonly shadowLog = nestLog.limited(MINUTE_MS);
 
   constructor(private readonly hooks: Hooks) {}
 
   report(verdict: Verdict, context: ExecutionContext | undefined): void {
-    const { onVerdict, onDenied } = this.hooks;
-    if (onVerdict !== undefined || VERDICTS.hasSubscribers) this.tell(onVerdict, VERDICTS, verdict, context);
-    if (verdict.allowed) return;
-    if (onDenied !== undefined || DENIALS.hasSubscribers) this.tell(onDenied, DENIALS, verdict, context);
+    this.emit('onVerdict', VERDICTS, verdict, context);
+    if (!verdict.allowed) this.emit('onDenied', DENIALS, verdict, context);
   }
 
-  /** A line in the log for the first visit that a shadow rule would have denied, and then at most one a minute. */
+  /** Logs the first request that a shadow rule would have denied, then at most one line per minute and rule. */
   reportShadows({ results }: Verdict, context: ExecutionContext): void {
     for (const { shadow, allowed, name } of results) {
       if (shadow !== true || allowed) continue;
-      const place = `${context.getClass().name}.${context.getHandler().name}, rule "${name}"`;
-      this.limited.warn(
+      const rule = `${context.getClass().name}.${context.getHandler().name}, rule "${name}"`;
+      this.shadowLog.warn(
         'FREQ_LIMIT_SHADOW_DENIED',
-        place,
-        (leftOut) => `${place}: a shadow rule, which would have denied ${count(leftOut + 1)}`,
+        rule,
+        (leftOut) => `${rule}: this shadow rule would have denied ${requests(leftOut + 1)}`,
       );
     }
   }
 
-  /** What keeps a shadow rule from being asked: a line as often as that. */
+  /** Logs, at the same rate, that a shadow rule was left out of a request because one of its functions failed. */
   readonly shadowFailed = (error: unknown): void => {
-    const message = formatError(error);
-    // the rule; what comes behind it may be of one visit alone
-    const [place = ''] = message.split('": ', 1);
-    this.limited.error(
+    this.shadowLog.error(
       'FREQ_LIMIT_SHADOW_FAILED',
-      `failed: ${place}`,
-      (leftOut) => `A shadow rule was left out of ${count(leftOut + 1)}: ${message}`,
+      // not the message, which may be different for each request
+      `failed: ${error instanceof RuleError ? error.rule : ''}`,
+      (leftOut) => `A shadow rule was left out of ${requests(leftOut + 1)}: ${formatError(error)}`,
     );
   };
 
-  private tell(
-    hook: FreqLimitHook | undefined,
+  private emit(
+    option: keyof Hooks,
     events: ReturnType<typeof channel>,
     verdict: Verdict,
     context: ExecutionContext | undefined,
   ): void {
+    const hook = this.hooks[option];
+    if (hook === undefined && !events.hasSubscribers) return;
     const event: FreqLimitEvent = { verdict: frozen(verdict), context };
     events.publish(event);
-    if (hook === undefined) return;
+    if (hook !== undefined) this.call(option, hook, event);
+  }
+
+  private call(option: keyof Hooks, hook: FreqLimitHook, event: FreqLimitEvent): void {
     try {
       const answer = hook(event);
-      // a thenable that is not a promise may throw when it is awaited
-      if (isPromise(answer)) void Promise.resolve(answer).then(undefined, this.hookFailed);
+      if (!isPromise(answer)) return;
+      // the `then` of another library's thenable may throw
+      void Promise.resolve(answer).then(undefined, (error: unknown) => {
+        this.hookFailed(option, error);
+      });
     } catch (error) {
-      this.hookFailed(error);
+      this.hookFailed(option, error);
     }
   }
 
-  private readonly hookFailed = (error: unknown): void => {
-    this.failures.error('hook', `A hook failed; the request continues: ${formatError(error)}`);
-  };
+  private hookFailed(option: keyof Hooks, error: unknown): void {
+    this.log.error(
+      'FREQ_LIMIT_HOOK_FAILED',
+      option,
+      `The ${option} function failed; the request continues: ${formatError(error)}`,
+    );
+  }
 }
 
-/** Many may listen, and the visit goes on with the same verdict. */
+/** Several listeners get the same verdict, and so does the rest of the request. */
 function frozen(verdict: Verdict): Verdict {
   for (const result of verdict.results) Object.freeze(result);
   Object.freeze(verdict.results);
   return Object.freeze(verdict);
 }
 
-function count(visits: number): string {
-  return visits === 1 ? 'a visit' : `${visits} visits since it was last told`;
+function requests(count: number): string {
+  return count === 1 ? 'a request' : `${count} requests since the last such line`;
 }

@@ -4,24 +4,56 @@ import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-hos
 import { injectsFreqLimitGuard } from '../nest/guards.js';
 import { guardsOn } from '../nest/nest-metadata.js';
 
-/** Whether a context has the class of which Nest makes one instance for each call of a handler. */
-export function isOfNest(context: ExecutionContext): boolean {
-  return context instanceof ExecutionContextHost;
+// Several guards may run for one call of a handler: a global one, those of the class and of the method, subclasses, guards of
+// the application that call ours. Nest passes one context to all of them, so the context stores the first decision. These
+// are shared symbols because the guards may belong to two copies of this package.
+const DECISION = Symbol.for('nestjs-freq-limit:decision');
+const GUARDS = Symbol.for('nestjs-freq-limit:guards');
+
+type Decision = boolean | Promise<boolean>;
+
+interface DecidedContext {
+  [DECISION]?: Decision | undefined;
+  /** The guard that decided, and those that were called after it. */
+  [GUARDS]?: CanActivate | CanActivate[] | undefined;
+}
+
+/**
+ * Decides once for each call of a handler: all guards that get the same context of Nest return the same decision, also a
+ * denial. A context that the application made itself is decided each time.
+ */
+export function decideOnce(
+  guard: CanActivate,
+  context: ExecutionContext,
+  config: ApplicationConfig,
+  decide: (context: ExecutionContext) => Decision,
+): Decision {
+  if (!(context instanceof ExecutionContextHost)) return decide(context);
+  const call = context as DecidedContext;
+  if (call[DECISION] !== undefined) {
+    const guards = [call[GUARDS] ?? []].flat().concat(guard);
+    if (isOneCall(guards, context, config)) {
+      call[GUARDS] = guards;
+      return call[DECISION];
+    }
+  }
+  call[GUARDS] = guard;
+  return (call[DECISION] = decide(context));
 }
 
 /**
  * Whether all guards that were called with one context can belong to one call of its handler. Each guard is called once for
  * each place where it is declared for the handler. If it was called more often, the application has made the context and
  * uses it for several calls.
- * @param asked the guards in the order of their calls; the last one may have been called before
+ * @param guards in the order of their calls; the last one may have been called before
  */
-export function isOneCall(
-  asked: readonly CanActivate[],
+function isOneCall(
+  guards: readonly CanActivate[],
   context: ExecutionContext,
   config: ApplicationConfig,
 ): boolean {
-  const guard = asked.at(-1);
-  const times = asked.filter((one) => one === guard).length;
+  const guard = guards.at(-1);
+  const times = guards.filter((one) => one === guard).length;
   return times === 1 || times <= placesOf(guard, context, config);
 }
 

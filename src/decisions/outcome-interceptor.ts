@@ -2,6 +2,7 @@ import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/com
 import { from, type Observable, type ObservableNotification, of } from 'rxjs';
 // before rxjs 7.2 its main entry has no operators
 import { concatMap, dematerialize, materialize } from 'rxjs/operators';
+import { kindOf } from '../contexts/context-kind.js';
 import { interceptorsOf } from '../nest/nest-metadata.js';
 import { claimSettlement, type End, runWithDecision } from './decisions.js';
 
@@ -11,12 +12,12 @@ const VERDICT_BRAND = Symbol.for('nestjs-freq-limit:verdict-interceptor');
 type OutcomeInterceptor = NestInterceptor & { readonly [BRAND]: true };
 
 /**
- * Stands around handlers with a rule that counts by how a visit ends, and tells the guard's decision of it before the
- * answer goes on. It knows nothing but the context, so one serves all applications of a process.
+ * Runs around handlers that have a rule with `countWhen`, and settles the guard's decision before the response is sent. It
+ * uses nothing but the context, so one instance serves all applications of a process.
  */
 export const OUTCOME_INTERCEPTOR = outcomeInterceptor(false);
 
-/** The same for handlers that answer HTTP requests themselves: what they return tells nothing of how that goes. */
+/** The same for handlers that answer HTTP requests themselves. Their return value says nothing about the response. */
 export const ERROR_INTERCEPTOR = outcomeInterceptor(true);
 
 function outcomeInterceptor(answersItself: boolean): OutcomeInterceptor {
@@ -25,16 +26,16 @@ function outcomeInterceptor(answersItself: boolean): OutcomeInterceptor {
     intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
       const settle = claimSettlement(context);
       if (settle === undefined) return next.handle();
-      const onlyErrors = answersItself && context.getType() === 'http';
+      const onlyErrors = answersItself && kindOf(context).isHttp;
       return next.handle().pipe(
         materialize(),
-        // a stream has ended well, as far as limits go, when it begins
+        // a stream counts as a success with its first value
         concatMap((event, i) => (i === 0 ? from(settled(event)) : of(event))),
         dematerialize(),
       );
 
       async function settled(event: ObservableNotification<unknown>): Promise<typeof event> {
-        // what is left here the end of the response settles
+        // the rest is settled at the end of the response
         if (event.kind === 'E' || !onlyErrors) await settle?.(endOf(event, context));
         return event;
       }
@@ -44,32 +45,31 @@ function outcomeInterceptor(answersItself: boolean): OutcomeInterceptor {
 
 function endOf(event: ObservableNotification<unknown>, context: ExecutionContext): End {
   if (event.kind === 'E') return { succeeded: false, error: event.error as unknown };
-  // to GraphQL an error that a resolver returns is one that it throws
   const isFailure =
-    event.kind === 'N' && event.value instanceof Error && context.getType<string>() === 'graphql';
+    event.kind === 'N' && event.value instanceof Error && kindOf(context).failsByReturnedError;
   return isFailure ? { succeeded: false, error: event.value } : { succeeded: true, error: undefined };
 }
 
 /**
- * Stands around message handlers that ask for their verdict: a message of a plain value has nothing by which its
- * parameters could find what the guard has decided on it.
+ * Runs around message handlers that have a parameter with `@FreqLimitVerdict()`. If the message is a plain value, the
+ * parameter has no object by which it could find the guard's decision.
  */
 export const VERDICT_INTERCEPTOR: NestInterceptor & { readonly [VERDICT_BRAND]: true } = {
   [VERDICT_BRAND]: true,
   intercept: (context, next) => runWithDecision(context, () => next.handle()),
 };
 
-/** Whether our interceptor observes the outcome of a handler. It must be added before Nest reads the handler. */
+/** Whether an outcome interceptor runs around a handler. It must be added before Nest reads the handler. */
 export function observesOutcome(method: object): boolean {
   return interceptorsOf(method).some(isOutcomeInterceptor);
 }
 
-/** Whether it stands there already, put by another application or another copy of this package. */
+/** Whether it is an outcome interceptor, also one of another copy of this package. */
 export function isOutcomeInterceptor(interceptor: unknown): boolean {
   return BRAND in (Object(interceptor) as object);
 }
 
-/** The same of the other one. */
+/** Whether it is a verdict interceptor, also one of another copy of this package. */
 export function isVerdictInterceptor(interceptor: unknown): boolean {
   return VERDICT_BRAND in (Object(interceptor) as object);
 }

@@ -1,4 +1,5 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { FreqLimitError } from '../core/errors.js';
 import { UNLIMITED, type Verdict } from '../core/verdict.js';
 import { findDecision } from '../decisions/decisions.js';
 import { declareVerdict } from '../rules/metadata.js';
@@ -8,8 +9,8 @@ const verdictOf = createParamDecorator<unknown, Verdict>((_, context: ExecutionC
 });
 
 /**
- * Gives a handler the verdict by which it was let in: `{ allowed: true, results, tightest, source }`. Where no rule
- * applied `results` is empty and `source` is `'none'`.
+ * Passes the verdict of the request to a parameter of its handler: `{ allowed: true, results, tightest, source }`. If no
+ * rule applied, `results` is empty and `source` is `'none'`.
  *
  * @example
  * ```ts
@@ -21,7 +22,10 @@ export function FreqLimitVerdict(): ParameterDecorator {
   const decorate = verdictOf();
   return (target, handler, index) => {
     if (typeof handler !== 'string') {
-      throw new TypeError('@FreqLimitVerdict() stands on a parameter of a handler');
+      throw new FreqLimitError(
+        'FREQ_LIMIT_INVALID_RULE',
+        '@FreqLimitVerdict() must be on a parameter of a handler',
+      );
     }
     declareVerdict(target, handler);
     decorate(target, handler, index);

@@ -9,7 +9,7 @@ export const COUNT_WHEN: Validator<CountWhen> = either(
   aFunction<Counts>(),
 ) as Validator<CountWhen>;
 
-/** Whether a visit counts that ended so; `undefined` where all do, and nobody need watch how they end. */
+/** The function that decides whether a request counts by its outcome; `undefined` if every request counts. */
 export function toShouldCount(countWhen: CountWhen = 'request'): Counts | undefined {
   switch (countWhen) {
     case 'request':

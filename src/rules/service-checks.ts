@@ -10,7 +10,8 @@ import { NormalizeError } from './key/normalize.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { CounterCheck, FreqLimitCheck, RuleCheck } from './service-check-types.js';
 import { findRule, type RulesOf } from './service-rules.js';
-import { normalizeFailed, textByAddress } from './to-checks.js';
+import { normalizeFailed } from './evaluate.js';
+import { textByAddress } from './to-checks.js';
 import { ON_STORE_ERROR } from './validators.js';
 import { toWindowMs } from './window.js';
 

@@ -1,50 +1,34 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Check } from '../core/check.js';
-import { FreqLimitError, formatForLog, formatError } from '../core/errors.js';
-import { COUNT } from '../core/validate.js';
-import { all, attempt, isPromise, type MaybePromise, andThen } from '../core/maybe-promise.js';
 import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/counter-key.js';
+import { all, andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { LimitedRequest } from '../core/request.js';
-import { toWindowMs } from './window.js';
-import { NormalizeError } from './key/normalize.js';
+import { countOf, evaluate, valueOf, windowOf } from './evaluate.js';
+import { TooLongError } from './key/spellings.js';
 import type { Plan } from './plan.js';
 import type { PlannedRule } from './planned-rule.js';
-import type { FromContext } from './rule.js';
-import { TooLongError } from './key/spellings.js';
 
-/** A visit that lacks what a rule's key names, where the rule wants such visits refused. */
+/** A request without a value that a rule's key needs, if the rule denies such requests, or with a value that is too long. */
 export interface MissingKey {
   readonly missingKey: PlannedRule;
   /** The value is not missing but too long. */
   readonly isTooLong?: true;
 }
 
-/** A check of a visit, and the rule it comes from. */
+/** A check of a request, with its rule. */
 export interface PlannedCheck extends Check {
   readonly rule: PlannedRule;
-  /** The rule's limit, also where the store is not told it. */
+  /** The rule's limit; a shadow rule's check has none. */
   readonly ownLimit: number;
-}
-
-/** A function of a rule or of the module threw, or returned an invalid value. */
-export class RuleError extends FreqLimitError {
-  constructor(
-    /** The place and name of the rule, as in messages. */
-    readonly rule: string,
-    problem: string,
-    cause: unknown,
-  ) {
-    super('FREQ_LIMIT_RULE_FAILED', `${rule}: ${problem}`, { cause });
-  }
 }
 
 type Resolved = PlannedCheck | undefined | MissingKey;
 
 /**
- * Resolves a handler's rules for one visit: the checks to ask the store, or the rule whose key is missing.
- * Rules and their functions run in parallel, each function once.
- * @param onShadowFailed is told what keeps a shadow rule from being asked
- * @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` (or rejects with it) when a function throws or answers nonsense
+ * Resolves a handler's rules for one request. Rules and their functions run in parallel, each function once.
+ * @param onShadowFailed called with the error if a shadow rule fails, which is then left out
+ * @returns the checks for the store, or the first rule whose key is missing
+ * @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` (or rejects with it) if a function fails or returns an invalid value
  */
 export function resolve(
   plan: Plan,
@@ -52,7 +36,7 @@ export function resolve(
   context: ExecutionContext,
   onShadowFailed: (error: unknown) => void,
 ): MaybePromise<PlannedCheck[] | MissingKey> {
-  if (plan.isStatic) return collect(plan.rules.map((rule) => plainCheck(rule, request, context)));
+  if (plan.isStatic) return collect(plan.rules.map((rule) => resolveStatic(rule, request, context)));
   return all<Resolved[], PlannedCheck[] | MissingKey>(
     plan.rules.map((rule) => {
       const resolved = attempt(() => resolveRule(rule, request, context));
@@ -62,8 +46,8 @@ export function resolve(
   );
 }
 
-/** A rule without functions: there is nothing to wait for. */
-function plainCheck(rule: PlannedRule, request: LimitedRequest, context: ExecutionContext): Resolved {
+/** Resolves a rule without functions, synchronously. */
+function resolveStatic(rule: PlannedRule, request: LimitedRequest, context: ExecutionContext): Resolved {
   let key: string | undefined;
   try {
     key = rule.key.read(request, context) as string | undefined;
@@ -86,7 +70,7 @@ function collect(resolved: readonly Resolved[]): PlannedCheck[] | MissingKey {
   return checks;
 }
 
-/** A rule that only reports refuses nobody when it fails either: it is left out. */
+/** A shadow rule never denies a request, also not by an error. */
 function leftOutIfFailed(
   resolved: MaybePromise<Resolved>,
   onFailed: (error: unknown) => void,
@@ -168,7 +152,7 @@ function toCheck(
 ): PlannedCheck {
   const { name, countDenied, shadow } = rule;
   const group = rule.keyPrefixFor(windowMs);
-  // a shadow rule is asked without a limit, and stands in nobody's way when the store cannot answer
+  // a shadow rule never denies: its check has no limit, and the request passes if the store fails
   const limit = shadow ? Infinity : ownLimit;
   const onStoreError = shadow && rule.onStoreError === 'deny' ? 'allow' : rule.onStoreError;
   const key = group + rule.hashKey(text);
@@ -183,75 +167,14 @@ function textWithoutKey(rule: PlannedRule, request: LimitedRequest): string | Mi
       return rule.shadow ? undefined : { missingKey: rule };
     case 'ip': {
       const { address, isClientFacing } = request;
-      // the module's rules are meant for clients: all messages of a broker together are none
+      // the module's rules are for clients, and all messages of a broker together are not one
       if (address === undefined && !isClientFacing && rule.level === 'app') return undefined;
       return textByAddress(address);
     }
   }
 }
 
-/** The key's text of a visit that is counted by its address for want of a key. */
+/** The text of the key for a request that has no key and is counted by its address. */
 export function textByAddress(address: string | undefined): string {
   return address === undefined ? NO_ADDRESS : BY_ADDRESS + encodePart(address);
-}
-
-/** The constant itself, or what the function answers. */
-function valueOf(
-  rule: PlannedRule,
-  property: string,
-  value: number | FromContext<unknown>,
-  context: ExecutionContext,
-): unknown {
-  return typeof value === 'number' ? value : evaluate(rule, property, value, context);
-}
-
-/**
- * Calls a function of a rule or of the module. What it throws becomes a rejection that names the place.
- * @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED`, always as a rejection
- */
-export function evaluate<T>(
-  owner: FunctionOwner,
-  property: string,
-  ask: FromContext<T>,
-  context: ExecutionContext,
-): MaybePromise<T> {
-  const answer = attempt(() => ask(context));
-  if (!isPromise(answer)) return answer;
-  return Promise.resolve(answer).then(undefined, (error: unknown) => {
-    if (error instanceof TooLongError) throw error;
-    if (error instanceof NormalizeError) throw normalizeFailed(owner, error);
-    throw failed(owner, `the ${property} function failed: ${formatError(error)}`, error);
-  });
-}
-
-/** What a function of `normalize` does wrong is not the fault of the key that it spells. */
-export function normalizeFailed(owner: FunctionOwner, error: NormalizeError): FreqLimitError {
-  return failed(owner, `the normalize function failed: ${error.message}`, error.cause ?? error);
-}
-
-function windowOf(rule: PlannedRule, window: unknown): number {
-  try {
-    return toWindowMs(window);
-  } catch (error) {
-    throw failed(rule, `the window function answered: ${(error as Error).message}`, error);
-  }
-}
-
-function countOf(rule: PlannedRule, property: 'limit' | 'cost', value: unknown): number {
-  if (COUNT.test(value)) return value;
-  throw failed(
-    rule,
-    `the ${property} function answered ${formatForLog(value)}, which is not ${COUNT.expected}`,
-  );
-}
-
-/** Whose function it is. */
-interface FunctionOwner {
-  readonly place: string;
-  /** The rule's name; the module's own functions have none. */
-  readonly name?: string;
-}
-
-function failed({ place, name }: FunctionOwner, problem: string, cause?: unknown): FreqLimitError {
-  return new RuleError(name === undefined ? place : `${place}, rule "${name}"`, problem, cause);
 }

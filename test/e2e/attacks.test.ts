@@ -231,7 +231,7 @@ describe.each(PLATFORMS)('an attack on %s', (platform) => {
     };
     const { url } = await startApp(platform, { controllers: [Once], limits: { onDenied } });
     expect(await statuses(3, () => fetch(url))).toEqual([200, 429, 429]);
-    expect(lines.join('\n')).toContain('A hook failed');
+    expect(lines.join('\n')).toContain('FREQ_LIMIT_HOOK_FAILED: The onDenied function failed');
   });
 
   it('gets its own verdict if all denials share one exception', async () => {

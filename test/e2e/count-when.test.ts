@@ -167,8 +167,8 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     ]);
     expect(outcomes[0]!.context.getHandler().name).toBe('get');
     expect(lines).toEqual([
-      '@FreqLimit on Functions.get, rule "throws": the countWhen function failed; the request counts: of mine',
-      '@FreqLimit on Functions.get, rule "rejects": the countWhen function failed; the request counts: of mine too',
+      'FREQ_LIMIT_COUNT_WHEN_FAILED: @FreqLimit on Functions.get, rule "throws": the countWhen function failed; the request counts: of mine',
+      'FREQ_LIMIT_COUNT_WHEN_FAILED: @FreqLimit on Functions.get, rule "rejects": the countWhen function failed; the request counts: of mine too',
     ]);
   });
 

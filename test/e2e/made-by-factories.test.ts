@@ -199,7 +199,7 @@ describe('a call with an unknown outcome counts, with one warning', () => {
     expect(isFreqLimitExceeded(await run().catch((error: unknown) => error))).toBe(true);
     expect(lines).toEqual([
       expect.stringMatching(
-        /^Queue\.run: its rules with countWhen count every call, because the outcome of a call is not known/,
+        /^FREQ_LIMIT_OUTCOME_UNKNOWN: Queue\.run: its rules with countWhen count every request, because the outcome of a request is not known/,
       ),
     ]);
   });

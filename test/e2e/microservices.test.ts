@@ -154,7 +154,9 @@ describe.each(BROKERS)('a microservice over %s', (broker) => {
 
   it('answers all messages of a shadow rule', async () => {
     expect(await asked(await start(), 2, 'shadow')).toEqual(['ok', 'ok']);
-    expect(warnings).toEqual(['Messages.shadow, rule "1m": a shadow rule, which would have denied a visit']);
+    expect(warnings).toEqual([
+      'FREQ_LIMIT_SHADOW_DENIED: Messages.shadow, rule "1m": this shadow rule would have denied a request',
+    ]);
   });
 
   it('drops events over the limit', async () => {

@@ -83,7 +83,9 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
     ]);
     expect(verdicts.map(({ tightest }) => tightest?.name)).toEqual(['real', 'real', 'real']);
     expect(onDenied).toHaveBeenCalledTimes(1);
-    expect(lines).toEqual(['Tried.get, rule "shadow": a shadow rule, which would have denied a visit']);
+    expect(lines).toEqual([
+      'FREQ_LIMIT_SHADOW_DENIED: Tried.get, rule "shadow": this shadow rule would have denied a request',
+    ]);
   });
 
   it('is not charged for a request that another rule denies, except with countDenied', async () => {
@@ -160,9 +162,9 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
     // at most once a minute
     expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
     expect(lines.sort()).toEqual([
-      'A shadow rule was left out of a visit: @FreqLimit on Failing.get, rule "key": the key function failed: no key',
-      'A shadow rule was left out of a visit: @FreqLimit on Failing.get, rule "limit": the limit function answered NaN, which is not a whole number from 0 to 2^53 - 1',
-      'A shadow rule was left out of a visit: @FreqLimit on Failing.get, rule "skip": the skipIf function failed: no skip',
+      'FREQ_LIMIT_SHADOW_FAILED: A shadow rule was left out of a request: @FreqLimit on Failing.get, rule "key": the key function failed: no key',
+      'FREQ_LIMIT_SHADOW_FAILED: A shadow rule was left out of a request: @FreqLimit on Failing.get, rule "limit": the limit function returned NaN, which is not a whole number from 0 to 2^53 - 1',
+      'FREQ_LIMIT_SHADOW_FAILED: A shadow rule was left out of a request: @FreqLimit on Failing.get, rule "skip": the skipIf function failed: no skip',
     ]);
   });
 
@@ -205,8 +207,8 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
     nowMs += 2_000;
     await statuses(2, () => fetch(url));
     expect(lines).toEqual([
-      'Loud.get, rule "loud": a shadow rule, which would have denied a visit',
-      'Loud.get, rule "loud": a shadow rule, which would have denied 6 visits since it was last told',
+      'FREQ_LIMIT_SHADOW_DENIED: Loud.get, rule "loud": this shadow rule would have denied a request',
+      'FREQ_LIMIT_SHADOW_DENIED: Loud.get, rule "loud": this shadow rule would have denied 6 requests since the last such line',
     ]);
   });
 

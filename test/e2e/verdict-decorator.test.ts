@@ -150,14 +150,15 @@ describe.each(PLATFORMS)('@FreqLimitVerdict() on %s', (platform) => {
   });
 });
 
-it('is allowed only on parameters of handlers', () => {
+it('@FreqLimitVerdict() must be on a parameter of a handler', () => {
   const place = (): unknown => {
     class Wrong {
       constructor(@FreqLimitVerdict() readonly verdict: Verdict) {}
     }
     return Wrong;
   };
-  expect(place).toThrow(new TypeError('@FreqLimitVerdict() stands on a parameter of a handler'));
+  expect(place).toThrow('@FreqLimitVerdict() must be on a parameter of a handler');
+  expect(place).toThrow(expect.objectContaining({ code: 'FREQ_LIMIT_INVALID_RULE' }));
 });
 
 describe.each(EVERYWHERE)('verdicts of several handlers on %s and %s', (platform, kind) => {

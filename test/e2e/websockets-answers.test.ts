@@ -78,7 +78,9 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
     const { url } = await start();
     const client = await connect(library, url);
     expect(await client.askTimes(2, 'shadow')).toEqual([said([[true, true]]), said([[false, true]])]);
-    expect(warnings).toEqual(['Odds.shadow, rule "trial": a shadow rule, which would have denied a visit']);
+    expect(warnings).toEqual([
+      'FREQ_LIMIT_SHADOW_DENIED: Odds.shadow, rule "trial": this shadow rule would have denied a request',
+    ]);
   });
 
   it('counts only failures, also if it returns a stream', async () => {

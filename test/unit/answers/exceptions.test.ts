@@ -7,10 +7,12 @@ import {
 } from '../../../src/answers/freq-limit.exception.js';
 import type { Header } from '../../../src/answers/headers.js';
 import type { ResponseHeaders } from '../../../src/answers/response-headers.js';
-import type { ContextAdapter } from '../../../src/contexts/context-adapter.js';
+import type { ResolvedAdapter } from '../../../src/contexts/adapters.js';
+import { kindOfType } from '../../../src/contexts/context-kind.js';
 import { FreqLimitError } from '../../../src/core/errors.js';
 import { toVerdict } from '../../../src/core/verdict.js';
-import { type MissingKey, type PlannedCheck, RuleError } from '../../../src/rules/to-checks.js';
+import { RuleError } from '../../../src/rules/evaluate.js';
+import type { MissingKey, PlannedCheck } from '../../../src/rules/to-checks.js';
 import { captureLog } from '../../support/log.js';
 import { CONTEXT, result } from '../fixtures.js';
 
@@ -26,7 +28,7 @@ const VERDICT = toVerdict([
   result({ name: 'narrow', allowed: false, remaining: 0, retryAfterMs: 7_600 }),
   result({ name: 'secret', allowed: false, remaining: 0, retryAfterMs: 5 }),
 ]);
-const HTTP: ContextAdapter = {};
+const HTTP: ResolvedAdapter = { ...kindOfType('http'), type: 'http' };
 
 const log = captureLog();
 let headers: Header[];
@@ -122,14 +124,14 @@ describe('a denied request', () => {
   });
 
   it('gets the error of its transport, marked with the verdict', async () => {
-    const error = await denied({}, {}, { toError: async ({ message }) => new TypeError(message) });
+    const error = await denied({}, {}, { ...HTTP, toError: async ({ message }) => new TypeError(message) });
     expect(error).toBeInstanceOf(TypeError);
     expect(error.message).toBe('Too many requests. Try again in 8 s.');
     expect(isFreqLimitExceeded(error) && error.verdict).toBe(VERDICT);
   });
 
   it('gets the HTTP exception if the adapter fails', async () => {
-    const error = await denied({}, {}, { toError: () => Promise.reject(new Error('no package')) });
+    const error = await denied({}, {}, { ...HTTP, toError: () => Promise.reject(new Error('no package')) });
     expect(error).toBeInstanceOf(FreqLimitExceededException);
     expect(log.errors).toEqual([
       'FREQ_LIMIT_ADAPTER_FAILED: contextAdapters.http.toError failed; the HTTP exception is thrown instead: no package',
@@ -158,6 +160,7 @@ describe('a request without its key', () => {
     const toError = (exception: HttpException): Error =>
       new TypeError(JSON.stringify(exception.getResponse()));
     const error = await exceptions({ errorFormat: 'problem' }).ofMissingKey(missing(['body.a']), CONTEXT, {
+      ...HTTP,
       toError,
     });
     expect(JSON.parse(error.message)).toEqual({

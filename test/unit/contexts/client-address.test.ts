@@ -3,7 +3,7 @@ import { canonicalAddress } from '../../../src/contexts/client-address.js';
 
 const byte = fc.integer({ min: 0, max: 255 });
 const ipv4 = fc.tuple(byte, byte, byte, byte).map((bytes) => bytes.join('.'));
-// none of the ranges in which an IPv6 address stands for an IPv4 one
+// outside of the ranges in which an IPv6 address contains an IPv4 address
 const group = fc.integer({ min: 0, max: 0xffff });
 const network = fc.tuple(fc.integer({ min: 0x2000, max: 0x3fff }), group, group, group);
 const host = fc.tuple(group, group, group, group);
@@ -23,7 +23,7 @@ describe('canonicalAddress', () => {
     '[::ffff:203.0.113.7]:443',
     '::ffff:203.0.113.7%eth0',
     '203.0.113.7%eth0',
-  ])('takes %s as the IPv4 address 203.0.113.7', (text) => {
+  ])('normalizes %s to the IPv4 address 203.0.113.7', (text) => {
     expect(canonicalAddress(text, 64)).toBe('203.0.113.7');
   });
 
@@ -37,7 +37,7 @@ describe('canonicalAddress', () => {
     '2001:db8::1%eth0',
     '2001:db8::1%br-lan.2',
     '[2001:DB8::1%25eth0]:443',
-  ])('takes %s as its /64', (text) => {
+  ])('normalizes %s to its /64', (text) => {
     expect(canonicalAddress(text, 64)).toBe('2001:db8::');
   });
 
@@ -48,11 +48,11 @@ describe('canonicalAddress', () => {
     [64, '2001:db8:1:234::'],
     [127, '2001:db8:1:234:5:6:7:8'],
     [128, '2001:db8:1:234:5:6:7:9'],
-  ])('folds to %d bits', (bits, address) => {
+  ])('keeps %d bits', (bits, address) => {
     expect(canonicalAddress('2001:DB8:1:234:5:6:7:9', bits)).toBe(address);
   });
 
-  it('leaves a link-local address its network, without the zone', () => {
+  it('keeps the network of a link-local address, without the zone', () => {
     expect(canonicalAddress('fe80::1%eth0', 64)).toBe('fe80::');
     expect(canonicalAddress('fe80::1%eth0', 128)).toBe('fe80::1');
   });
@@ -70,18 +70,18 @@ describe('canonicalAddress', () => {
     'localhost:80',
     '\0',
     '{ip}',
-  ])('keeps %j, which is no address, as it is', (text) => {
+  ])('keeps %j, which is not an address', (text) => {
     expect(canonicalAddress(text, 64)).toBe(text);
   });
 
   it.each(['1', '1.2.3', '0x7f.1', '4294967295'])(
-    'does not take %j for the address of somebody else',
+    'does not take %j for an address of another client',
     (text) => {
       expect(canonicalAddress(text, 64)).toBe(text);
     },
   );
 
-  it('throws at nothing', () => {
+  it('never throws', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 32, max: 128 }), (text, bits) => {
         expect(typeof canonicalAddress(text, bits)).toBe('string');
@@ -89,7 +89,7 @@ describe('canonicalAddress', () => {
     );
   });
 
-  it('gives an IPv4 address one spelling, however it comes', () => {
+  it('normalizes each form of an IPv4 address to the same text', () => {
     fc.assert(
       fc.property(ipv4, fc.integer({ min: 1, max: 65_535 }), (address, port) => {
         const spellings = [address, `${address}:${port}`, `::ffff:${address}`, `[::ffff:${address}]:${port}`];
@@ -98,7 +98,7 @@ describe('canonicalAddress', () => {
     );
   });
 
-  it('gives the hosts of one /64 one address, and those of two /64 two', () => {
+  it('gives the hosts of one /64 one address, and the hosts of two /64 two addresses', () => {
     fc.assert(
       fc.property(network, network, host, host, (netA, netB, hostA, hostB) => {
         const at = (...groups: (readonly number[])[]): string => canonicalAddress(spelled(groups.flat()), 64);
@@ -108,7 +108,7 @@ describe('canonicalAddress', () => {
     );
   });
 
-  it('is its own canonical spelling', () => {
+  it('leaves a normalized address as it is', () => {
     fc.assert(
       fc.property(network, host, fc.constantFrom(48, 56, 64, 128), (net, end, bits) => {
         const address = canonicalAddress(spelled([...net, ...end]), bits);
@@ -123,7 +123,7 @@ describe('canonicalAddress', () => {
     ['64:ff9b::102:305', '1.2.3.5'],
     ['::ffff:0:1.2.3.4', '1.2.3.4'],
     ['::1', '::1'],
-  ])('knows %s, which is not one of a network of clients, as %s', (text, address) => {
+  ])('does not cut %s to a network: %s', (text, address) => {
     expect(canonicalAddress(text, 64)).toBe(address);
   });
 });

@@ -2,18 +2,18 @@ import type { ExecutionContext } from '@nestjs/common';
 import { HTTP_CONTEXT } from '../../../src/contexts/http-context.js';
 import { type AddressWarnings, ContextRequest } from '../../../src/contexts/client-request.js';
 
-const NOBODY: AddressWarnings = {
+const SILENT: AddressWarnings = {
   noAddress: () => undefined,
   isWatching: () => true,
   notBelieved: () => undefined,
 };
 
-function visitOf(request: unknown, advice = NOBODY): ContextRequest {
+function requestOf(request: unknown, warnings = SILENT): ContextRequest {
   const context = { getArgByIndex: () => request } as unknown as ExecutionContext;
-  return new ContextRequest(HTTP_CONTEXT, context, 64, advice);
+  return new ContextRequest(HTTP_CONTEXT, context, 64, warnings);
 }
 
-describe('ContextVisit', () => {
+describe('a request of HTTP', () => {
   it.each([
     ['request.ip', { ip: '::ffff:203.0.113.7' }, '203.0.113.7'],
     [
@@ -21,10 +21,10 @@ describe('ContextVisit', () => {
       { ip: '203.0.113.7', socket: { remoteAddress: '10.0.0.1' } },
       '203.0.113.7',
     ],
-    ['what stands for a client that is gone', { socket: { destroyed: true } }, 'gone'],
-    ['the socket where there is no request.ip', { socket: { remoteAddress: '2001:db8::1' } }, '2001:db8::'],
+    ['a constant for a client that disconnected', { socket: { destroyed: true } }, 'gone'],
+    ['the socket if there is no request.ip', { socket: { remoteAddress: '2001:db8::1' } }, '2001:db8::'],
   ])('reads the address from %s', (_, request, address) => {
-    expect(visitOf(request).address).toBe(address);
+    expect(requestOf(request).address).toBe(address);
   });
 
   it.each([
@@ -32,25 +32,25 @@ describe('ContextVisit', () => {
     ['the socket has none', { socket: {} }],
     ['there is no socket', { socket: null }],
     ['it is empty', { ip: '' }],
-    ['it is no text', { ip: 5 }],
+    ['it is not a string', { ip: 5 }],
     ['there is no request', undefined],
-  ])('has no address where %s', (_, request) => {
-    expect(visitOf(request).address).toBeUndefined();
+  ])('has no address if %s', (_, request) => {
+    expect(requestOf(request).address).toBeUndefined();
   });
 
-  it('hands over the request, and reads its address only when asked, once', () => {
-    let asked = 0;
+  it('reads the address once, when a rule first needs it', () => {
+    let reads = 0;
     const request = {
       get ip() {
-        asked++;
+        reads++;
         return '203.0.113.7';
       },
     };
-    const visit = visitOf(request);
-    expect(visit.request).toBe(request);
-    expect(asked).toBe(0);
-    expect([visit.address, visit.address]).toEqual(['203.0.113.7', '203.0.113.7']);
-    expect(asked).toBe(1);
+    const limited = requestOf(request);
+    expect(limited.request).toBe(request);
+    expect(reads).toBe(0);
+    expect([limited.address, limited.address]).toEqual(['203.0.113.7', '203.0.113.7']);
+    expect(reads).toBe(1);
   });
 
   it.each([
@@ -69,15 +69,15 @@ describe('ContextVisit', () => {
     ['x-request-id', false],
     ['x-amzn-trace-id', false],
     ['user-agent', false],
-  ])('sees by a header %s that a proxy has sent the request: %s', (header, isProxy) => {
-    let told = 0;
-    const advice = { ...NOBODY, notBelieved: (): number => told++ };
+  ])('recognizes by a header %s that a proxy has sent the request: %s', (header, isProxy) => {
+    let warned = 0;
+    const warnings = { ...SILENT, notBelieved: (): number => warned++ };
     const socket = { remoteAddress: '10.0.0.1' };
     const headers = { host: 'example.org', [header]: '198.51.100.9' };
-    const ofSocket = visitOf({ ip: '10.0.0.1', socket, headers }, advice);
-    expect([ofSocket.address, told]).toEqual(['10.0.0.1', isProxy ? 1 : 0]);
+    const ofSocket = requestOf({ ip: '10.0.0.1', socket, headers }, warnings);
+    expect([ofSocket.address, warned]).toEqual(['10.0.0.1', isProxy ? 1 : 0]);
     expect(ofSocket.isProxy).toBe(isProxy);
-    expect(visitOf({ ip: '198.51.100.9', socket, headers }, advice).isProxy).toBe(false);
+    expect(requestOf({ ip: '198.51.100.9', socket, headers }, warnings).isProxy).toBe(false);
   });
 
   it.each([
@@ -85,16 +85,16 @@ describe('ContextVisit', () => {
     ['6.6.6.6,203.0.113.5,10.0.0.2', true],
     ['10.0.0.2, 10.0.0.1', false],
     ['10.0.0.2', false],
-  ])('sees by X-Forwarded-For %s whether a second proxy is not trusted: %s', (list, isProxy) => {
+  ])('recognizes by X-Forwarded-For %s whether a second proxy is not trusted: %s', (list, isProxy) => {
     const socket = { remoteAddress: '127.0.0.1' };
-    expect(visitOf({ ip: '10.0.0.2', socket, headers: { 'x-forwarded-for': list } }).isProxy).toBe(isProxy);
+    expect(requestOf({ ip: '10.0.0.2', socket, headers: { 'x-forwarded-for': list } }).isProxy).toBe(isProxy);
   });
 
-  it('looks for such headers only while the log has use for it', () => {
-    let told = 0;
-    const advice = { ...NOBODY, isWatching: () => false, notBelieved: (): number => told++ };
+  it('looks for such headers for the log only while it is watching', () => {
+    let warned = 0;
+    const warnings = { ...SILENT, isWatching: () => false, notBelieved: (): number => warned++ };
     const socket = { remoteAddress: '10.0.0.1' };
-    const visit = visitOf({ ip: '10.0.0.1', socket, headers: { via: '1.1 a' } }, advice);
-    expect([visit.address, told, visit.isProxy]).toEqual(['10.0.0.1', 0, true]);
+    const limited = requestOf({ ip: '10.0.0.1', socket, headers: { via: '1.1 a' } }, warnings);
+    expect([limited.address, warned, limited.isProxy]).toEqual(['10.0.0.1', 0, true]);
   });
 });

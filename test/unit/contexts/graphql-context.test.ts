@@ -30,7 +30,7 @@ describe('a handler that is called with a value', () => {
     ['a type of a value', [{ id: 1 }, { req }, info, type]],
     ['a type of a value in Nest’s own context', [{ id: 1 }, undefined, { req }, info, type]],
     ['whether a value is of a type', [{ id: 1 }, { req }, info]],
-    ['an entity behind field middleware', [{ id: 1 }, { req }, entities, undefined]],
+    ['an entity after field middleware', [{ id: 1 }, { req }, entities, undefined]],
   ])('is not a field of the operation: %s', (_, args) => {
     const context = contextOf(...args);
     expect(isFieldResolver(context)).toBe(true);
@@ -69,13 +69,13 @@ describe('a field', () => {
   });
 });
 
-describe('a request that no platform has seen', () => {
+describe('a request that no platform has handled', () => {
   it.each([
     ['/graphql?token=a', { token: 'a' }],
     ['//', {}],
     ['http://[', {}],
     ['/?a=1&b=%zz', { a: '1', b: '%zz' }],
-  ])('%s tells its address and its query', (url, query) => {
+  ])('has an address and a query: %s', (url, query) => {
     const req = { url, headers: { a: 'b' }, socket: { remoteAddress: '192.0.2.1' } } as unknown;
     const request = adapter.request?.(contextOf(undefined, {}, { req: req as IncomingMessage }, info));
     expect([request?.ip, request?.query, request?.headers]).toEqual(['192.0.2.1', query, { a: 'b' }]);

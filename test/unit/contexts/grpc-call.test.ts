@@ -16,7 +16,7 @@ function contextOf(...args: unknown[]): ExecutionContextHost {
   return context;
 }
 
-describe('the address of a caller of gRPC', () => {
+describe('the address of a gRPC client', () => {
   it.each([
     ['192.0.2.1:5000', '192.0.2.1'],
     ['2001:db8::1:5000', '2001:db8::1'],
@@ -26,18 +26,18 @@ describe('the address of a caller of gRPC', () => {
     ['ipv6:[2001:db8::1]:5000', '[2001:db8::1]'],
     ['unknown', undefined],
     ['unix:/tmp/socket', undefined],
-  ])('of the peer %s is %s, without its port', (peer, address) => {
+  ])('for the peer %s is %s, without the port', (peer, address) => {
     const call = callOf({ peer });
     expect(RPC_CONTEXT.address?.(contextOf({}, call.metadata, call))).toBe(address);
   });
 
-  it('is the same in a stream that is left to its handler', () => {
+  it('is the same in a raw stream', () => {
     const call = callOf({ peer: '192.0.2.1:5000' });
     expect(RPC_CONTEXT.address?.(contextOf(call))).toBe('192.0.2.1');
     expect(RPC_CONTEXT.address?.(contextOf(call, () => undefined))).toBe('192.0.2.1');
   });
 
-  it('is one for all clients that are gone', () => {
+  it('is a constant for all clients that disconnected', () => {
     const call = callOf({ cancelled: true });
     expect(RPC_CONTEXT.address?.(contextOf({}, call.metadata, call))).toBe('gone');
   });
@@ -48,8 +48,8 @@ describe('the address of a caller of gRPC', () => {
   });
 });
 
-describe('the body of a call of gRPC', () => {
-  it('is its message, and nothing where the stream is left to its handler', () => {
+describe('the body of a gRPC call', () => {
+  it('is its message, and undefined for a raw stream', () => {
     const call = callOf({});
     const message = { id: 1 };
     expect(RPC_CONTEXT.request?.(contextOf(message, call.metadata, call))?.body).toBe(message);

@@ -2,7 +2,7 @@ import { OptionReader } from '../../../src/core/validate.js';
 import { type RequestOrigin, type IsSkipped, compileSkip } from '../../../src/contexts/skip-callers.js';
 
 const read = new OptionReader('FreqLimitModule', (message) => new Error(message));
-const caller = (addressText?: string, headers: unknown = {}): RequestOrigin => ({
+const origin = (addressText?: string, headers: unknown = {}): RequestOrigin => ({
   addressText,
   isProxy: false,
   request: { headers },
@@ -10,10 +10,10 @@ const caller = (addressText?: string, headers: unknown = {}): RequestOrigin => (
 const byAddress = (...skipAddresses: string[]): IsSkipped => compileSkip(skipAddresses, undefined, read)!;
 const byAgent = (...agents: (RegExp | string)[]): ((agent?: unknown) => boolean) => {
   const skips = compileSkip(undefined, agents, read)!;
-  return (agent) => skips(caller('203.0.113.7', { 'user-agent': agent }));
+  return (agent) => skips(origin('203.0.113.7', { 'user-agent': agent }));
 };
 
-describe('an allow list', () => {
+describe('skipAddresses', () => {
   it.each<[string, string, string[], string[]]>([
     [
       'an IPv4 address',
@@ -27,7 +27,7 @@ describe('an allow list', () => {
       ['10.0.0.0', '10.255.255.255', '::ffff:10.1.2.3'],
       ['11.0.0.0', '9.255.255.255', '::a00:1'],
     ],
-    ['a range by an address within', '10.1.2.3/8', ['10.200.0.1'], ['11.0.0.0']],
+    ['a range written with an address inside it', '10.1.2.3/8', ['10.200.0.1'], ['11.0.0.0']],
     ['all of IPv4', '0.0.0.0/0', ['1.2.3.4', '255.255.255.255', '::ffff:1.2.3.4'], ['::1', '2001:db8::1']],
     [
       'an IPv6 address, not its network',
@@ -46,13 +46,13 @@ describe('an allow list', () => {
     ],
     ['one address as a range', '203.0.113.7/32', ['203.0.113.7'], ['203.0.113.6']],
     ['the loopback', '::1', ['::1', '0:0:0:0:0:0:0:1'], ['127.0.0.1', '::2']],
-  ])('knows %s', (_, entry, within, without) => {
+  ])('matches %s', (_, entry, within, without) => {
     const skips = byAddress(entry);
-    expect(within.map((text) => skips(caller(text)))).toEqual(within.map(() => true));
-    expect(without.map((text) => skips(caller(text)))).toEqual(without.map(() => false));
+    expect(within.map((text) => skips(origin(text)))).toEqual(within.map(() => true));
+    expect(without.map((text) => skips(origin(text)))).toEqual(without.map(() => false));
   });
 
-  it('never knows what is no address', () => {
+  it('never matches a string that is not an address', () => {
     const skips = byAddress('0.0.0.0/0', '::/0');
     for (const text of [
       undefined,
@@ -65,17 +65,17 @@ describe('an allow list', () => {
       '10',
       '10.0.0.1/8',
     ])
-      expect(skips(caller(text))).toBe(false);
+      expect(skips(origin(text))).toBe(false);
   });
 
-  it('does not know the address of a proxy that is not trusted', () => {
+  it('does not match the address of a proxy that is not trusted', () => {
     const skips = byAddress('10.0.0.0/8');
-    expect(skips({ ...caller('10.0.0.1'), isProxy: true })).toBe(false);
+    expect(skips({ ...origin('10.0.0.1'), isProxy: true })).toBe(false);
   });
 
-  it('holds any number of entries', () => {
+  it('accepts any number of entries', () => {
     const skips = byAddress('203.0.113.7', '2001:db8::/32');
-    expect(['203.0.113.7', '2001:db8::5', '203.0.113.8'].map((text) => skips(caller(text)))).toEqual([
+    expect(['203.0.113.7', '2001:db8::5', '203.0.113.8'].map((text) => skips(origin(text)))).toEqual([
       true,
       true,
       false,
@@ -106,15 +106,15 @@ describe('an allow list', () => {
     null,
     undefined,
     /10/,
-  ])('refuses %p for an entry, and says which', (entry) => {
+  ])('rejects the entry %p and names it', (entry) => {
     expect(() => compileSkip(['::1', entry], undefined, read)).toThrow(
       /^FreqLimitModule: skipAddresses\[1\]: .* is not an address or a range of addresses, such as/,
     );
   });
 });
 
-describe('user agents to ignore', () => {
-  it('match a pattern, or hold a text as it is written', () => {
+describe('skipUserAgents', () => {
+  it('matches a pattern, or a part of the header', () => {
     const skips = byAgent(/^kube-probe\//, 'Uptime');
     const agents = [
       'kube-probe/1.30',
@@ -128,7 +128,7 @@ describe('user agents to ignore', () => {
     expect(agents.map(skips)).toEqual([true, false, true, false, false, false, false]);
   });
 
-  it.each(['g', 'y', 'gy', 'gi'])('answer the same each time with the flag %s', (flags) => {
+  it.each(['g', 'y', 'gy', 'gi'])('matches the same each time with the flag %s', (flags) => {
     const pattern = new RegExp('bot', flags);
     pattern.lastIndex = 2;
     const skips = byAgent(pattern);
@@ -136,28 +136,28 @@ describe('user agents to ignore', () => {
     expect(pattern.lastIndex).toBe(2);
   });
 
-  it('are none of a request without headers', () => {
+  it('does not match a request without headers', () => {
     const skips = compileSkip(undefined, [/./], read)!;
     for (const headers of [undefined, null, {}, 'bot'])
-      expect(skips(caller('203.0.113.7', headers))).toBe(false);
+      expect(skips(origin('203.0.113.7', headers))).toBe(false);
   });
 
-  it.each<unknown>(['', 5, null, undefined, { test: () => true }])('refuse %p for an entry', (entry) => {
+  it.each<unknown>(['', 5, null, undefined, { test: () => true }])('rejects the entry %p', (entry) => {
     expect(() => compileSkip(undefined, ['a', entry], read)).toThrow(
-      /^FreqLimitModule: skipUserAgents\[1\]: .* is not a RegExp, or a text that the header holds/,
+      /^FreqLimitModule: skipUserAgents\[1\]: .* is not a RegExp, or a string that the header contains/,
     );
   });
 });
 
-describe('no skip', () => {
+describe('compileSkip', () => {
   it.each([
     [undefined, undefined],
     [[], []],
-  ])('is asked for by %p and %p', (skipAddresses, agents) => {
+  ])('returns nothing for %p and %p', (skipAddresses, agents) => {
     expect(compileSkip(skipAddresses, agents, read)).toBeUndefined();
   });
 
-  it.each<unknown>(['10.0.0.0/8', null, { 0: '::1' }])('is made of %p', (list) => {
+  it.each<unknown>(['10.0.0.0/8', null, { 0: '::1' }])('rejects %p instead of a list', (list) => {
     expect(() => compileSkip(list, undefined, read)).toThrow(
       /^FreqLimitModule: skipAddresses: .* is not a list$/,
     );

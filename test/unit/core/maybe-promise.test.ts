@@ -19,11 +19,11 @@ describe('isPromise', () => {
 });
 
 describe('attempt', () => {
-  it('hands a value over at once', () => {
+  it('returns a value synchronously', () => {
     expect(attempt(() => 5)).toBe(5);
   });
 
-  it('turns a throw into a rejection with the very thing thrown', async () => {
+  it('turns a throw into a rejection with the same value', async () => {
     const failed = attempt(() => {
       // eslint-disable-next-line @typescript-eslint/only-throw-error -- anything may be thrown
       throw 'a text';
@@ -32,26 +32,26 @@ describe('attempt', () => {
   });
 });
 
-describe('then', () => {
-  it('goes on at once with a value that is here', () => {
+describe('andThen', () => {
+  it('continues synchronously with a value', () => {
     expect(andThen(2, (value) => value + 1)).toBe(3);
   });
 
   it.each([
     [later(2), 3],
     [thenable, 8],
-  ])('waits for one that comes', async (value, answer) => {
-    await expect(andThen(value, (known) => known + 1)).resolves.toBe(answer);
+  ])('waits for a promise', async (value, answer) => {
+    await expect(andThen(value, (value) => value + 1)).resolves.toBe(answer);
   });
 });
 
 describe('all', () => {
-  it('goes on at once when all are here', () => {
+  it('continues synchronously if there is no promise', () => {
     expect(all<[number, string], string>([2, 'a'], ([n, text]) => text.repeat(n))).toBe('aa');
     expect(all<number[], number>([], (values) => values.length)).toBe(0);
   });
 
-  it('waits for the one that is not, and keeps the order', async () => {
+  it('waits for promises and keeps the order', async () => {
     const joined = all<number[], string>([1, later(2), 3], (values) => values.join());
     await expect(joined).resolves.toBe('1,2,3');
   });

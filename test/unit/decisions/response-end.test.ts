@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { isAborted, onResponseEnd } from '../../../src/decisions/response-end.js';
 
-describe('onFinish', () => {
-  it('calls all back that wait for one response, by one listener, once', () => {
+describe('onResponseEnd', () => {
+  it('calls all callbacks of a response once, with one listener', () => {
     const response = new EventEmitter();
     const called: string[] = [];
     onResponseEnd(response, () => called.push('one'));
@@ -16,7 +16,7 @@ describe('onFinish', () => {
     expect(called).toEqual(['one', 'two', 'three']);
   });
 
-  it('never calls back for a response that is closed without', () => {
+  it('does not call back if the response is closed before its end', () => {
     const response = new EventEmitter();
     let called = false;
     onResponseEnd(response, () => (called = true));
@@ -25,7 +25,7 @@ describe('onFinish', () => {
   });
 
   it.each([undefined, null, 'response', {}, { raw: {} }])(
-    'leaves alone what is no response: %p',
+    'ignores %p, which is not a response',
     (response) => {
       expect(() => {
         onResponseEnd(response, () => undefined);
@@ -34,17 +34,17 @@ describe('onFinish', () => {
   );
 });
 
-describe('isCut', () => {
+describe('isAborted', () => {
   it.each<[string, unknown, boolean]>([
-    ['under way', { destroyed: false, writableFinished: false }, false],
-    ['destroyed before it was whole', { destroyed: true, writableFinished: false }, true],
-    ['destroyed after it was whole', { destroyed: true, writableFinished: true }, false],
+    ['in progress', { destroyed: false, writableFinished: false }, false],
+    ['destroyed before its end', { destroyed: true, writableFinished: false }, true],
+    ['destroyed after its end', { destroyed: true, writableFinished: true }, false],
     ['of Fastify, destroyed', { raw: { destroyed: true, writableFinished: false } }, true],
     ['of HTTP/2, aborted', { raw: { stream: { aborted: true } } }, true],
-    ['of HTTP/2, whole', { raw: { stream: { aborted: false } } }, false],
-    ['of HTTP/2, gone', { raw: { stream: undefined } }, false],
-    ['that is none', undefined, false],
-  ])('of a response %s', (_, response, answer) => {
+    ['of HTTP/2, complete', { raw: { stream: { aborted: false } } }, false],
+    ['of HTTP/2, without its stream', { raw: { stream: undefined } }, false],
+    ['that is undefined', undefined, false],
+  ])('for a response %s', (_, response, answer) => {
     expect(isAborted(response)).toBe(answer);
   });
 });

@@ -1,7 +1,8 @@
 import { type ExecutionContext, HttpException } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import type { Check, CheckResult } from '../../../src/core/check.js';
-import { type StatusResponse, Settlement } from '../../../src/decisions/settlement.js';
+import type { StatusResponse } from '../../../src/decisions/outcome.js';
+import { Settlement } from '../../../src/decisions/settlement.js';
 import { planRule } from '../../../src/rules/plan-rule.js';
 import type { PlannedCheck } from '../../../src/rules/to-checks.js';
 import type { CountWhen, Outcome } from '../../../src/rules/rule.js';
@@ -21,7 +22,7 @@ function planned(name: string, countWhen?: CountWhen): PlannedCheck {
   return { ...check(name, { limit: 9 }), rule, ownLimit: 9 };
 }
 
-/** What a function is told of an end. */
+/** The outcome that a `countWhen` function gets. */
 async function outcomeOf(
   end: { succeeded: boolean; error?: unknown },
   response: StatusResponse | undefined,
@@ -33,17 +34,18 @@ async function outcomeOf(
     return true;
   });
   const settlement = new Settlement(new MemoryStore(10, quiet));
-  const charged = { checks: [sees], results: [result()], context, response };
+  const isHttp = context === CONTEXT;
+  const charged = { checks: [sees], results: [result()], context, isHttp, response };
   expect(await settlement.settle(charged, { error: undefined, ...end })).toBeUndefined();
   if (seen === undefined) return undefined;
-  const { context: told, ...outcome } = seen;
-  expect(told).toBe(context);
+  const { context: seenContext, ...outcome } = seen;
+  expect(seenContext).toBe(context);
   return outcome;
 }
 
 const RPC = { getType: () => 'rpc' } as unknown as ExecutionContext;
 
-describe('the outcome of a visit', () => {
+describe('the outcome of a request', () => {
   const unauthorized = new HttpException('no', 401);
   const own = (more: object): Error => Object.assign(new Error('own'), { statusCode: 413 }, more);
   const fastify = Object.assign(own({}), { name: 'FastifyError' });
@@ -51,21 +53,21 @@ describe('the outcome of a visit', () => {
   it.each<
     [string, { succeeded: boolean; error?: unknown }, StatusResponse | undefined, boolean, number | undefined]
   >([
-    ['an answer', { succeeded: true }, { statusCode: 201 }, true, 201],
-    ['an answer that says it failed', { succeeded: true }, { statusCode: 404 }, false, 404],
-    ['an answer without a status', { succeeded: true }, {}, true, undefined],
-    ['an answer without a response', { succeeded: true }, undefined, true, undefined],
+    ['a response', { succeeded: true }, { statusCode: 201 }, true, 201],
+    ['a response with an error status', { succeeded: true }, { statusCode: 404 }, false, 404],
+    ['a response without a status', { succeeded: true }, {}, true, undefined],
+    ['a success without a response', { succeeded: true }, undefined, true, undefined],
     ['an HTTP exception', { succeeded: false, error: unauthorized }, { statusCode: 200 }, false, 401],
     ['an error', { succeeded: false, error: new Error('x') }, { statusCode: 200 }, false, 500],
-    ['an error with a status for itself', { succeeded: false, error: own({}) }, {}, false, 500],
+    ['an error with a status of its own', { succeeded: false, error: own({}) }, {}, false, 500],
     ['an error of http-errors', { succeeded: false, error: own({ expose: false }) }, {}, false, 413],
     ['an error of Fastify', { succeeded: false, error: fastify }, {}, false, 413],
     ['a failure without an error', { succeeded: false }, { statusCode: 403 }, false, 403],
-  ])('of %s', async (_, end, response, succeeded, statusCode) => {
+  ])('for %s', async (_, end, response, succeeded, statusCode) => {
     expect(await outcomeOf(end, response)).toEqual({ succeeded, statusCode, error: end.error });
   });
 
-  it('has a status elsewhere only where what is thrown has one', async () => {
+  it('without HTTP has a status only if the error has one', async () => {
     const of = (end: { succeeded: boolean; error?: unknown }) => outcomeOf(end, { statusCode: 200 }, RPC);
     expect(await of({ succeeded: true })).toMatchObject({ succeeded: true, statusCode: undefined });
     expect(await of({ succeeded: false, error: unauthorized })).toMatchObject({
@@ -78,7 +80,7 @@ describe('the outcome of a visit', () => {
     });
   });
 
-  it('is asked by nobody where the client has gone', async () => {
+  it('is not evaluated if the client has disconnected', async () => {
     const gone = { statusCode: 200, destroyed: true, writableFinished: false };
     expect(await outcomeOf({ succeeded: true }, gone)).toBeUndefined();
   });
@@ -89,7 +91,7 @@ describe('a settlement', () => {
     store.consume(checks, true) as CheckResult[];
   const ended = { succeeded: true, error: undefined };
 
-  it('gives back what does not count, and answers in the order of the checks', async () => {
+  it('refunds the checks that do not count, and returns results in the order of the checks', async () => {
     const store = new MemoryStore(10, quiet);
     const checks = [
       planned('a', 'failure'),
@@ -100,7 +102,7 @@ describe('a settlement', () => {
     const results = charge(store, checks);
     const refund = jest.spyOn(store, 'refund');
     const after = await new Settlement(store).settle(
-      { checks, results, context: CONTEXT, response: {} },
+      { checks, results, context: CONTEXT, isHttp: true, response: {} },
       ended,
     );
     expect(after?.map(({ name, used }) => [name, used])).toEqual([
@@ -112,15 +114,15 @@ describe('a settlement', () => {
     expect(refund).toHaveBeenCalledTimes(1);
   });
 
-  it('is a line in the log where the store fails', async () => {
+  it('logs one line if the store fails', async () => {
     const store = new MemoryStore(10, quiet);
     const checks = [planned('a', 'failure')];
     const results = charge(store, checks);
     jest.spyOn(store, 'refund').mockImplementation(() => {
       throw new Error('gone');
     });
-    const charged = { checks, results, context: CONTEXT, response: undefined };
+    const charged = { checks, results, context: CONTEXT, isHttp: true, response: undefined };
     expect(await new Settlement(store).settle(charged, ended)).toBeUndefined();
-    expect(seen).toEqual(['Refund failed; the request stays counted: gone']);
+    expect(seen).toEqual(['FREQ_LIMIT_REFUND_FAILED: Refund failed; the request stays counted: gone']);
   });
 });

@@ -10,19 +10,19 @@ const ended = (succeeded: boolean): Outcome => ({
 });
 
 describe('countWhen', () => {
-  it('has nothing to watch where every visit counts', () => {
+  it('is undefined if every request counts', () => {
     expect([toShouldCount(), toShouldCount('request')]).toEqual([undefined, undefined]);
   });
 
   it.each([
     ['success', true, false],
     ['failure', false, true],
-  ] as const)('%s counts a visit that succeeded: %j, and one that failed: %j', (countWhen, good, bad) => {
+  ] as const)('%s counts a request that succeeded: %j, and one that failed: %j', (countWhen, good, bad) => {
     const counts = toShouldCount(countWhen)!;
     expect([counts(ended(true)), counts(ended(false))]).toEqual([good, bad]);
   });
 
-  it('is asked as it is where it is a function', () => {
+  it('is the function itself if it is a function', () => {
     const countWhen = ({ statusCode }: Outcome): boolean => statusCode === 401;
     expect(toShouldCount(countWhen)).toBe(countWhen);
   });

@@ -11,12 +11,12 @@ function planned(shadow: boolean, ownLimit: number, countDenied = false): Planne
   return { ...check('key', { limit, countDenied }), rule, ownLimit };
 }
 
-/** What a store says of a counter without a limit. */
+/** A store's result for a check without a limit. */
 const counted = (used: number, parts: Partial<CheckResult> = {}): CheckResult =>
   result({ limit: Infinity, used, remaining: Infinity, ...parts });
 
 describe('results of shadow rules', () => {
-  it('say what their limit would have said, with a wait where it would have denied', () => {
+  it('are those that the limit would give, with a wait if it would deny', () => {
     const results = withShadows(
       [planned(true, 10), planned(true, 6), planned(true, 5)],
       [6, 6, 6].map((used) => counted(used)),
@@ -28,12 +28,12 @@ describe('results of shadow rules', () => {
     ]);
   });
 
-  it('leave those of other rules as they are', () => {
+  it('leave the results of other rules as they are', () => {
     const real = result();
     expect(withShadows([planned(false, 10)], [real])[0]).toBe(real);
   });
 
-  it('reckon with the cost where the visit was not charged, since another rule denies it', () => {
+  it('include the cost if the request was not charged because another rule denies it', () => {
     const denial = result({ allowed: false });
     const answers = (countDenied: boolean): CheckResult[] =>
       withShadows([planned(false, 1), planned(true, 6, countDenied)], [denial, counted(6)]);
@@ -41,7 +41,7 @@ describe('results of shadow rules', () => {
     expect(answers(true)[1]).toMatchObject({ allowed: true, used: 6 });
   });
 
-  it('wait a whole window where nothing is used and nothing ever passes', () => {
+  it('wait a whole window if nothing is used and the limit is 0', () => {
     const [one] = withShadows([planned(true, 0)], [counted(0, { resetAfterMs: 0, cost: 5 })]);
     expect(one).toMatchObject({ allowed: true, remaining: 0 });
     const [denied] = withShadows(

@@ -28,14 +28,14 @@ const throwing = (message: string) => (): never => {
 
 describe.each(['limit', 'cost'])('a %s function', (property) => {
   it.each([[NaN], [undefined], [null], ['5'], [-1], [Infinity], [2.5], [2 ** 53], [5n], [true], [{}], [[5]]])(
-    'fails the request when it answers %p, now or later',
+    'fails the request if it returns %p, sync or async',
     async (answer) => {
-      for (const ask of [() => answer, async () => answer]) {
-        const error = await failureOf({ name: 'hourly', [property]: ask });
+      for (const run of [() => answer, async () => answer]) {
+        const error = await failureOf({ name: 'hourly', [property]: run });
         expect(error.code).toBe('FREQ_LIMIT_RULE_FAILED');
         expect(error.message).toContain(PLACE);
         expect(error.message).toContain('"hourly"');
-        expect(error.message).toContain(`the ${property} function answered`);
+        expect(error.message).toContain(`the ${property} function returned`);
         expect(error.message).toContain(COUNT);
       }
     },
@@ -44,12 +44,14 @@ describe.each(['limit', 'cost'])('a %s function', (property) => {
 
 describe('a window function', () => {
   it.each([[0], [NaN], ['60'], [''], ['1 fortnight'], [undefined], [null], [{}]])(
-    'fails the request when it answers %p, now or later',
+    'fails the request if it returns %p, sync or async',
     async (answer) => {
       for (const window of [() => answer, async () => answer]) {
         const error = await failureOf({ name: 'hourly', window });
         expect(error.code).toBe('FREQ_LIMIT_RULE_FAILED');
-        expect(error.message).toContain(`${PLACE}, rule "hourly": the window function answered`);
+        expect(error.message).toContain(
+          `${PLACE}, rule "hourly": the window function returned an invalid value: `,
+        );
       }
     },
   );
@@ -57,7 +59,7 @@ describe('a window function', () => {
 
 describe('a function that throws', () => {
   it.each(['key', 'window', 'limit', 'cost', 'skipIf'])(
-    'as %s fails the request, with the cause',
+    'for %s fails the request, with the cause',
     async (property) => {
       const cause = new Error('no luck\nforged line');
       const ask = [
@@ -84,7 +86,7 @@ describe('a function that throws', () => {
   });
 
   it.each([
-    ['a text', 'a text'],
+    ['a string', 'a string'],
     ['undefined', undefined],
     ['null', null],
   ])('fails with %s too', async (_, thrown) => {
@@ -108,7 +110,7 @@ describe('several functions that fail', () => {
     process.off('unhandledRejection', note);
   });
 
-  it('are one failure, the first, and leave no rejection behind', async () => {
+  it('fail with the first error, and leave no unhandled rejection', async () => {
     const error = await failureOf(
       { name: 'one', key: () => after(3, 'key of one'), limit: () => after(1, 'limit of one') },
       { name: 'two', key: throwing('key of two'), limit: () => after(2, 'limit of two') },
@@ -121,7 +123,7 @@ describe('several functions that fail', () => {
     expect(unhandled).toEqual([]);
   });
 
-  it('are the first in time where all are late', async () => {
+  it('fail with the error that comes first if all are async', async () => {
     const error = await failureOf(
       { name: 'one', limit: () => after(4, 'slow') },
       { name: 'two', limit: () => after(1, 'fast') },

@@ -5,7 +5,7 @@ import { type Plan, planOf } from '../../../src/rules/plan.js';
 import { type MissingKey, resolve } from '../../../src/rules/to-checks.js';
 import { CONTEXT, DEFAULTS, declared, OWNER, visitOf } from '../fixtures.js';
 
-const VISIT = visitOf({ body: { phone: '13800000000' } }, '203.0.113.7');
+const REQUEST = visitOf({ body: { phone: '13800000000' } }, '203.0.113.7');
 
 function plan(...rules: readonly object[]): Plan {
   const level = {
@@ -17,12 +17,12 @@ function plan(...rules: readonly object[]): Plan {
 
 const ignored = (): void => undefined;
 
-const now = (rules: Plan, visit = VISIT): Check[] => resolve(rules, visit, CONTEXT, ignored) as Check[];
+const now = (rules: Plan, request = REQUEST): Check[] => resolve(rules, request, CONTEXT, ignored) as Check[];
 const textOf = (check: Check | undefined, rules: Plan): string =>
   check!.key.slice(rules.rules[0]!.keyPrefixFor(check!.windowMs).length);
 
 describe('resolve', () => {
-  it('answers a check for each rule at once, in their order, where nothing waits', () => {
+  it('returns a check for each rule synchronously, in their order, if no function waits', () => {
     const rules = plan(
       { name: 'a', limit: 3, cost: 2, countDenied: true, onStoreError: 'deny' },
       { name: 'b', window: 1, key: 'all' },
@@ -54,7 +54,7 @@ describe('resolve', () => {
     expect(new Set(checks.map(({ key }) => key)).size).toBe(4);
   });
 
-  it('takes functions, sync and async, for window, limit, cost and key', async () => {
+  it('accepts functions, sync and async, for window, limit, cost and key', async () => {
     const rules = plan({
       name: 'x',
       window: async () => '10s',
@@ -62,7 +62,7 @@ describe('resolve', () => {
       cost: async () => 0,
       key: (context: ExecutionContext) => context.getType(),
     });
-    const checks = (await resolve(rules, VISIT, CONTEXT, ignored)) as Check[];
+    const checks = (await resolve(rules, REQUEST, CONTEXT, ignored)) as Check[];
     expect(checks).toMatchObject([{ windowMs: 10_000, limit: 0, cost: 0 }]);
     expect(checks[0]!.key).toBe(`${rules.rules[0]!.keyPrefixFor(10_000)}http`);
   });
@@ -80,7 +80,7 @@ describe('resolve', () => {
     expect(third!.key).not.toBe(first!.key);
   });
 
-  it('calls each function once, all of them before any has answered', async () => {
+  it('calls each function once, and all of them before the first result', async () => {
     const called: string[] = [];
     let release = (): void => {};
     const gate = new Promise<void>((resolveGate) => (release = resolveGate));
@@ -93,7 +93,7 @@ describe('resolve', () => {
       { name: 'a', window: note('a.window', '1m'), limit: note('a.limit', 1) },
       { name: 'b', key: note('b.key', 'k'), cost: note('b.cost', 1) },
     );
-    const checks = resolve(rules, VISIT, CONTEXT, ignored);
+    const checks = resolve(rules, REQUEST, CONTEXT, ignored);
     expect([...called].sort()).toEqual(['a.limit', 'a.window', 'b.cost', 'b.key']);
     release();
     await expect(checks).resolves.toHaveLength(2);
@@ -103,22 +103,22 @@ describe('resolve', () => {
 
 describe('skipIf', () => {
   it.each([[undefined], [false], [null], [1], ['true'], [{}]])(
-    'keeps the rule when it answers %p',
+    'keeps the rule if it returns %p',
     async (answer) => {
       expect(now(plan({ skipIf: () => answer }))).toHaveLength(1);
       await expect(
-        resolve(plan({ skipIf: async () => answer }), VISIT, CONTEXT, ignored),
+        resolve(plan({ skipIf: async () => answer }), REQUEST, CONTEXT, ignored),
       ).resolves.toHaveLength(1);
     },
   );
 
-  it('leaves out its own rule alone when it answers exactly true', async () => {
+  it('leaves out only its own rule if it returns exactly true', async () => {
     const rules = (skipIf: unknown): Plan => plan({ name: 'a', skipIf }, { name: 'b' });
     expect(now(rules(() => true)).map(({ name }) => name)).toEqual(['b']);
     await expect(
       resolve(
         rules(async () => true),
-        VISIT,
+        REQUEST,
         CONTEXT,
         ignored,
       ),
@@ -126,7 +126,7 @@ describe('skipIf', () => {
     expect(now(plan({ skipIf: () => true }))).toEqual([]);
   });
 
-  it("asks none of a skipped rule's functions", () => {
+  it('calls no other function of a skipped rule', () => {
     const called: string[] = [];
     const limit = (): number => called.push('limit');
     now(plan({ skipIf: () => true, limit, key: () => called.push('key') }));
@@ -134,7 +134,7 @@ describe('skipIf', () => {
   });
 });
 
-describe('a visit that lacks its key', () => {
+describe('a request without the value of a key', () => {
   const without = (onMissingKey: string | undefined, address?: string): unknown =>
     resolve(
       plan({ key: '{body.phone}', onMissingKey }, { name: 'other', key: 'all' }),
@@ -170,9 +170,14 @@ describe('a visit that lacks its key', () => {
     expect((without('skip') as Check[]).map(({ name }) => name)).toEqual(['other']);
   });
 
-  it('is told apart where a rule denies it, with the rule', async () => {
+  it('is returned with its rule if the rule denies it', async () => {
     expect((without('deny') as MissingKey).missingKey).toMatchObject({ key: { paths: ['body.phone'] } });
-    const late = resolve(plan({ key: async () => undefined, onMissingKey: 'deny' }), VISIT, CONTEXT, ignored);
+    const late = resolve(
+      plan({ key: async () => undefined, onMissingKey: 'deny' }),
+      REQUEST,
+      CONTEXT,
+      ignored,
+    );
     await expect(late).resolves.toHaveProperty('missingKey');
   });
 });

@@ -1,0 +1,101 @@
+import type { ExecutionContext } from '@nestjs/common';
+import { debuglog } from 'node:util';
+import type { CheckResult } from '../core/check.js';
+import { formatForLog, oneLine } from '../core/errors.js';
+import type { Verdict } from '../core/verdict.js';
+import type { Plan } from './plan.js';
+import type { PlannedRule } from './planned-rule.js';
+import type { MissingKey, PlannedCheck } from './to-checks.js';
+import { windowName } from './window.js';
+
+/** Writes to stderr if the environment variable `NODE_DEBUG` contains `freq-limit`. */
+const log = debuglog('freq-limit');
+const MAX_LINE_LENGTH = 4_096;
+
+/** A handler and its plan. */
+interface PlannedHandler {
+  readonly classRef: { readonly name: string };
+  readonly name: string;
+  readonly plan: Plan;
+}
+
+/** Prints the plans of all handlers, one line for each rule. */
+export function debugPlans(handlers: () => readonly PlannedHandler[]): void {
+  if (!log.enabled) return;
+  for (const { classRef, name, plan } of handlers()) {
+    for (const rule of plan.rules) write(`${classRef.name}.${name} plan: ${ruleText(rule)}`);
+  }
+}
+
+/** Prints the checks and the verdict of each request. Keys are printed as the store has them, so `hashKeys` hides values. */
+export class RequestDebugLog {
+  private readonly numbers = new WeakMap<object, number>();
+  private count = 0;
+
+  /** @returns `undefined` if the debug log is off: then requests pay nothing for it */
+  static ifEnabled(): RequestDebugLog | undefined {
+    return log.enabled ? new RequestDebugLog() : undefined;
+  }
+
+  checks(context: ExecutionContext, checks: readonly PlannedCheck[] | MissingKey): void {
+    const number = ++this.count;
+    this.numbers.set(checks, number);
+    write(`#${number} ${handlerOf(context)} checks: ${checksText(checks)}`);
+  }
+
+  /** @param checks the array that was passed to {@link checks}: it connects the two lines */
+  verdict(
+    context: ExecutionContext,
+    checks: readonly PlannedCheck[],
+    { allowed, source, results }: Verdict,
+  ): void {
+    const answer = `${allowed ? 'allowed' : 'denied'}, source ${source}`;
+    const number = this.numbers.get(checks) ?? '?';
+    write(`#${number} ${handlerOf(context)} verdict: ${[answer, ...results.map(resultText)].join('; ')}`);
+  }
+}
+
+/** One line, whatever a client or the application has put into it. */
+function write(line: string): void {
+  log('%s', oneLine(line, MAX_LINE_LENGTH));
+}
+
+function handlerOf(context: ExecutionContext): string {
+  return `${context.getClass().name}.${context.getHandler().name}`;
+}
+
+function ruleText(rule: PlannedRule): string {
+  const { name, limit, window, key, scope, place, cost, countDenied, shouldCount, shadow } = rule;
+  const windowText = typeof window === 'number' ? windowName(window) : 'a function';
+  return [
+    `"${name}" ${valueText(limit)} per ${windowText} by ${formatForLog(key.spec)}, scope ${scope}, from ${place}`,
+    `cost ${valueText(cost)}`,
+    `onMissingKey ${rule.onMissingKey}`,
+    `onStoreError ${rule.onStoreError}`,
+    ...(countDenied ? ['countDenied'] : []),
+    ...(shouldCount === undefined ? [] : ['countWhen']),
+    ...(rule.skipIf === undefined ? [] : ['skipIf']),
+    ...(shadow ? ['shadow'] : []),
+  ].join(', ');
+}
+
+function valueText(value: unknown): string {
+  return typeof value === 'function' ? 'a function' : String(value);
+}
+
+function checksText(checks: readonly PlannedCheck[] | MissingKey): string {
+  if (!('length' in checks)) {
+    const { missingKey, isTooLong } = checks;
+    return `rule "${missingKey.name}" denies the request, ${isTooLong ? 'a value is too long' : 'a value is missing'}`;
+  }
+  return checks.map(checkText).join('; ') || 'none';
+}
+
+function checkText({ name, key, ownLimit, windowMs, cost }: PlannedCheck): string {
+  return `"${name}" cost ${cost}, limit ${ownLimit} per ${windowName(windowMs)}, key ${key}`;
+}
+
+function resultText({ name, allowed, used, limit, resetAfterMs, retryAfterMs, shadow }: CheckResult): string {
+  const answer = `${shadow ? 'shadow ' : ''}${allowed ? 'allowed' : `denied, retryAfterMs ${retryAfterMs}`}`;
+  return `"${name}" ${answer}, used ${used} of ${limit}, resetAfterMs ${resetAfterMs}`;
+}

@@ -1,0 +1,84 @@
+import type { ExecutionContext } from '@nestjs/common';
+import { FreqLimitError, formatError, formatForLog } from '../core/errors.js';
+import { attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
+import { COUNT } from '../core/validate.js';
+import { NormalizeError } from './key/normalize.js';
+import { TooLongError } from './key/spellings.js';
+import type { PlannedRule } from './planned-rule.js';
+import type { FromContext } from './rule.js';
+import { toWindowMs } from './window.js';
+
+/** A function of a rule or of the module failed or returned an invalid value. */
+export class RuleError extends FreqLimitError {
+  constructor(
+    /** The place and name of the rule, as in messages. */
+    readonly rule: string,
+    problem: string,
+    cause: unknown,
+  ) {
+    super('FREQ_LIMIT_RULE_FAILED', `${rule}: ${problem}`, { cause });
+  }
+}
+
+/** The rule that a function belongs to, or the module. */
+interface FunctionOwner {
+  readonly place: string;
+  /** The rule's name; the module's own functions have none. */
+  readonly name?: string;
+}
+
+/**
+ * Calls a function of a rule or of the module. Its error becomes a rejection that names the place.
+ * @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED`, always as a rejection
+ */
+export function evaluate<T>(
+  owner: FunctionOwner,
+  property: string,
+  run: FromContext<T>,
+  context: ExecutionContext,
+): MaybePromise<T> {
+  const value = attempt(() => run(context));
+  if (!isPromise(value)) return value;
+  return Promise.resolve(value).then(undefined, (error: unknown) => {
+    if (error instanceof TooLongError) throw error;
+    if (error instanceof NormalizeError) throw normalizeFailed(owner, error);
+    throw failed(owner, `the ${property} function failed: ${formatError(error)}`, error);
+  });
+}
+
+/** The constant itself, or the result of the function. */
+export function valueOf(
+  rule: PlannedRule,
+  property: 'window' | 'limit' | 'cost',
+  value: number | FromContext<unknown>,
+  context: ExecutionContext,
+): unknown {
+  return typeof value === 'number' ? value : evaluate(rule, property, value, context);
+}
+
+/** Names `normalize` in the message, not the key that uses it. */
+export function normalizeFailed(owner: FunctionOwner, error: NormalizeError): FreqLimitError {
+  return failed(owner, `the normalize function failed: ${error.message}`, error.cause ?? error);
+}
+
+/** @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` */
+export function windowOf(rule: PlannedRule, window: unknown): number {
+  try {
+    return toWindowMs(window);
+  } catch (error) {
+    throw failed(rule, `the window function returned an invalid value: ${(error as Error).message}`, error);
+  }
+}
+
+/** @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` */
+export function countOf(rule: PlannedRule, property: 'limit' | 'cost', value: unknown): number {
+  if (COUNT.test(value)) return value;
+  throw failed(
+    rule,
+    `the ${property} function returned ${formatForLog(value)}, which is not ${COUNT.expected}`,
+  );
+}
+
+function failed({ place, name }: FunctionOwner, problem: string, cause?: unknown): FreqLimitError {
+  return new RuleError(name === undefined ? place : `${place}, rule "${name}"`, problem, cause);
+}
