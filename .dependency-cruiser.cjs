@@ -32,6 +32,13 @@ module.exports = {
     },
     ...oneWay,
     {
+      name: 'folders-of-the-store-see-only-core',
+      comment: 'create-store puts the stores together; layers/, memory/ and redis/ do not know each other',
+      severity: 'error',
+      from: { path: '^src/store/([^/]+)/' },
+      to: { path: '^src/store/', pathNot: '^src/store/$1/' },
+    },
+    {
       name: 'core-is-pure',
       comment: 'core/ knows no framework and no client',
       severity: 'error',

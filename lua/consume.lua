@@ -1,51 +1,51 @@
--- consume.lua: decides and charges the checks of one or more requests in one step, each request all or none.
+-- consume.lua: decides and charges the checks of one or more requests in one step, each request as a whole or not at all.
 --
--- KEYS[k]    the counters, each once, however many checks go to it
--- ARGV[1]    the requests in the order they arrived, read only if not all of them pass: numbers, each followed by ",":
---            k, limit, cost for each check (-k, limit, cost for countDenied), and 0 after each request;
---            a leading "@" asks for the ends of the windows
+-- KEYS[k]    the counters, each once, however many checks use it
+-- ARGV[1]    the requests in the order of arrival, read only if not all of them pass: numbers, each followed by ",":
+--            k, limit, cost for each check (-k, limit, cost with countDenied), and 0 after each request;
+--            a leading "@" requests the ends of the windows
 -- ARGV       then four numbers for each run of KEYS that have them in common, in the order of KEYS:
---              window       milliseconds; a counter lives this long from the visit that opened it
---              limit        the lowest limit of the checks on the counter; -1: they all only count
---              cost         the sum of their costs; 0 looks at the counter without charging it; -1: a sum above
+--              window       milliseconds; a counter lives this long from the request that opened it
+--              limit        the lowest limit of the checks on the counter; -1: none of them has a limit
+--              cost         the sum of their costs; 0 reads the counter without charging it; -1: a sum above
 --                           2^53 - 1, which cannot be charged at once
---              keys         how many KEYS the run has
--- Reply      when all requests pass: 0, then two numbers for each of KEYS, after all was charged:
+--              keys         the number of KEYS in the run
+-- Reply      if all requests pass: 0, then two numbers for each of KEYS, after all charges:
 --              used         units charged in the open window
---              left         milliseconds until the window ends, 0 where none is open
---            when some request does not: 1, then two numbers for each check, as if the requests had come one by one:
+--              left         milliseconds until the window ends, 0 if none is open
+--            if some request does not pass: 1, then two numbers for each check, as if the requests had come one by one:
 --              used         units charged in the open window after the check's own request
---              left         as above; -left - 1 where the check denies
---            A request with a check whose key is not a counter (another type, text) is not charged; each of its
---            checks returns Redis' own error as text instead of `used`.
---            Where they are asked for, the ends of the windows come last, as texts, one for each of KEYS: the server's
---            clock in milliseconds when the window ends, which refund.lua compares; 0 if a check could not charge its
---            whole cost, so that nothing is refunded.
---            An error that is not the key's (READONLY, OOM, no permission) is that of the call: nothing is charged.
+--              left         as above; -left - 1 if the check denies
+--            A request with a check whose key is not a counter (another type, or not a number) is not charged; each of
+--            its checks has Redis' own error as a string instead of `used`.
+--            The ends of the windows, if requested, come last, as a string for each of KEYS: the server's clock in
+--            milliseconds when the window ends, which refund.lua compares; 0 if a check could not charge its whole
+--            cost, so that nothing is refunded.
+--            An error that does not concern a key (READONLY, OOM, no permission) fails the call: nothing is charged.
 --
 -- Stored     key -> the units used, as an integer; the window is the key's own expiry. Only the server's clock
---            counts. A counter of nothing (0 or less, however it came to be) is no counter.
---            A counter stops at 2^53 - 1, the largest limit; a larger number, from other programs, is read as this.
--- Promises   * A request is charged whole or, where a check of it denies, not at all (countDenied apart):
---              no count, no new key, no moved expiry.
---            * Every counter touched has a time left when the script ends, at most its window, whoever made it,
---              whether a request passes or not. PTTL 0 is a counter in its last millisecond: it is left alone.
---            * No call between an increment and its expiry can fail on what the key holds.
--- Cluster    all KEYS of a call lie in one slot.
+--            counts. A counter of 0 or less, whatever made it so, is treated as no counter.
+--            A counter stops at 2^53 - 1, the largest limit; a larger number, from another program, is read as this.
+-- Promises   * A request is charged as a whole or, if a check denies it, not at all (except countDenied):
+--              no count, no new key, no changed expiry.
+--            * Every counter that the script touches has an expiry afterwards, at most its window, whatever made it,
+--              whether a request passes or not. A counter with PTTL 0 is in its last millisecond and is not changed.
+--            * Between an increment and its expiry, no call can fail because of the value of a key.
+-- Cluster    all KEYS of a call are in one slot.
 --
--- The common case is that all pass: then each counter is charged the whole sum at once, and the caller works out what
--- each of its checks was. Only when a counter goes over its lowest limit are the requests gone through one by one.
+-- In the common case all requests pass: each counter is charged the whole sum at once, and the caller computes the
+-- result of each check. Only if a counter exceeds its lowest limit are the requests decided one by one.
 
 local call, pcall = redis.call, redis.pcall
 local type, tonumber = type, tonumber
 
--- From here on a client may read an integer inexactly: units are sent as a text.
+-- From here on a client may read an integer inexactly, so units are sent as a string.
 local LARGE = 4503599627370496
--- Where counters stop: up to here numbers are exact, and no counter can overflow.
-local MOST = 9007199254740991
+-- Counters stop here: up to this number they are exact and cannot overflow.
+local MAX = 9007199254740991
 
--- The units used, without charging; 0 where there is no counter.
-local function look(key)
+-- The units used, without charging; 0 if there is no counter.
+local function peek(key)
   local value = pcall('GET', key)
   if type(value) ~= 'string' then
     return value or 0
@@ -54,8 +54,8 @@ local function look(key)
   return is_whole and tonumber(value) or { err = 'ERR value is not an integer or out of range' }
 end
 
--- Opens the window of a counter that this visit is the first of. What it held, if anything, was less than nothing.
--- A user who may count but not set an end leaves nothing behind: answers the error.
+-- Opens the window of a counter that was just charged for the first time, or that was 0 or less before.
+-- If the Redis user may not set an expiry, deletes the counter and returns the error.
 local function open(key, window, used, cost)
   if used ~= tonumber(cost) then
     call('SET', key, cost, 'PX', window)
@@ -70,43 +70,43 @@ local function open(key, window, used, cost)
 end
 
 local reply = { 0 }
--- For each key: the error if it is not a counter; true if a charge would take it beyond MOST. Such a key is charged
--- later, when it is known how much room is left.
-local odd = {}
+-- For each key: the error if it is not a counter; true if the charge would exceed MAX. Such a key is charged later,
+-- by as much as fits.
+local problems = {}
 local all_pass = true
 local charged = false
 local k = 0
 
--- Notes a charge that failed. Returns the units of a counter that is too large to be charged; else nil, and whether
--- the error does not concern the key's value: then every key would have it.
+-- Notes a failed charge. Returns the units of a counter that is too large to be charged; else nil, and whether the
+-- error concerns the whole call, and not the value of the key.
 local function fail(key, err)
   all_pass = false
-  local is_of_key = err:find('not an integer', 1, true) or err:find('would overflow', 1, true)
-  local used = is_of_key and look(key)
-  if type(used) == 'number' and used > MOST then
-    odd[k] = true
+  local is_about_key = err:find('not an integer', 1, true) or err:find('would overflow', 1, true)
+  local used = is_about_key and peek(key)
+  if type(used) == 'number' and used > MAX then
+    problems[k] = true
     return used
   end
-  odd[k] = err
-  return nil, not is_of_key and not err:find('WRONGTYPE', 1, true)
+  problems[k] = err
+  return nil, not is_about_key and not err:find('WRONGTYPE', 1, true)
 end
 
--- Large numbers, which clients cannot read exactly, as text. Undoes a charge that took the counter beyond MOST.
-local function large(key, used, cost_text)
-  if used > MOST then
+-- A large number, which clients cannot read exactly, as a string. Undoes a charge that has exceeded MAX.
+local function large_text(key, used, cost_text)
+  if used > MAX then
     all_pass = false
-    if not odd[k] and tonumber(cost_text) > 0 then
+    if not problems[k] and tonumber(cost_text) > 0 then
       call('DECRBY', key, cost_text)
-      used = look(key)
+      used = peek(key)
     end
-    odd[k] = true
-    used = used < MOST and used or MOST
+    problems[k] = true
+    used = used < MAX and used or MAX
   end
   return string.format('%.0f', used)
 end
 
 for at = 2, #ARGV, 4 do
-  -- Redis takes texts as they are, and would have to write numbers out
+  -- as strings, because Redis would have to convert numbers
   local window_text, cost_text = ARGV[at], ARGV[at + 2]
   local window, limit, cost = tonumber(window_text), tonumber(ARGV[at + 1]), tonumber(cost_text)
   for _ = 1, tonumber(ARGV[at + 3]) do
@@ -118,15 +118,15 @@ for at = 2, #ARGV, 4 do
     elseif cost > 0 then
       used = pcall('INCRBY', key, cost_text)
     else
-      used = look(key)
+      used = peek(key)
       if cost < 0 then
-        all_pass, odd[k] = false, true
+        all_pass, problems[k] = false, true
       end
     end
     if type(used) == 'table' then
-      local failure, is_of_call = used
-      used, is_of_call = fail(key, failure.err)
-      if is_of_call and not charged then
+      local failure, concerns_call = used
+      used, concerns_call = fail(key, failure.err)
+      if concerns_call and not charged then
         return failure
       end
     end
@@ -134,12 +134,12 @@ for at = 2, #ARGV, 4 do
       used, left = 0, 0
     elseif cost > 0 and used <= cost then
       charged = true
-      odd[k] = open(key, window_text, used, cost_text)
-      all_pass = all_pass and not odd[k]
+      problems[k] = open(key, window_text, used, cost_text)
+      all_pass = all_pass and not problems[k]
       used, left = cost, window
     else
       charged = charged or cost > 0
-      -- a counter that never ends, or would outlive its window, gets its window
+      -- a counter without an expiry, or with one after its window, gets its window
       left = call('PTTL', key)
       if left == -2 then
         left = 0
@@ -154,7 +154,7 @@ for at = 2, #ARGV, 4 do
     if used > limit and limit >= 0 then
       all_pass = false
     end
-    reply[2 * k] = used < LARGE and used or large(key, used, cost_text)
+    reply[2 * k] = used < LARGE and used or large_text(key, used, cost_text)
     reply[2 * k + 1] = left
   end
 end
@@ -164,7 +164,8 @@ if all_pass and not wants_ends then
   return reply
 end
 
--- Servers before 7 have no PEXPIRETIME: there it is worked out, as refund.lua does, to within some milliseconds.
+-- Servers before Redis 7 have no PEXPIRETIME: there the end is computed, as in refund.lua, with an error of some
+-- milliseconds.
 local function end_of(key)
   if redis.REDIS_VERSION_NUM then
     local ends = pcall('PEXPIRETIME', key)
@@ -174,21 +175,22 @@ local function end_of(key)
   return time[1] * 1000 + math.floor(time[2] / 1000) + call('PTTL', key)
 end
 
--- Counters that a check could not charge by its whole cost.
-local full = {}
+-- The counters that a check could not charge by its whole cost.
+local cut_off = {}
 
-local function answer()
+-- The reply, with the ends of the windows if they were requested.
+local function finish()
   for i = 1, wants_ends and k or 0 do
-    reply[#reply + 1] = string.format('%.0f', full[i] and 0 or end_of(KEYS[i]))
+    reply[#reply + 1] = string.format('%.0f', cut_off[i] and 0 or end_of(KEYS[i]))
   end
   return reply
 end
 
 if all_pass then
-  return answer()
+  return finish()
 end
 
--- Some request does not pass. Take every counter back to where it was, in mind only, and go through the requests.
+-- Some request does not pass. Compute what each counter was before the call, then decide the requests one by one.
 -- `stored` keeps the values in Redis. This part is written for speed: clients over their limits make it run often.
 
 local used, left, stored = {}, {}, {}
@@ -198,27 +200,27 @@ for at = 2, #ARGV, 4 do
   for _ = 1, tonumber(ARGV[at + 3]) do
     k = k + 1
     stored[k] = tonumber(reply[2 * k])
-    used[k] = stored[k] - (odd[k] == true and 0 or cost)
+    used[k] = stored[k] - (problems[k] == true and 0 or cost)
     left[k] = used[k] > 0 and reply[2 * k + 1] or window
   end
 end
 
 local requests = cjson.decode('[' .. ARGV[1]:gsub('^@', '') .. '0]')
 local n = 1
--- For checks that charged less than their cost: what they charged.
-local short = {}
+-- What a check has charged, if that is less than its cost.
+local partial = {}
 reply = { 1 }
 
--- Undoes the checks of a request that do not count (all of them after an error), and writes the new results.
-local function take_back(from, to, err)
+-- Undoes the charges of a denied request, except countDenied, or all of them after an error. Writes the new results.
+local function undo(from, to, err)
   for at = from, to, 3 do
     local i = requests[at]
     if i > 0 then
-      used[i] = used[i] - (short[at] or requests[at + 2])
-      short[at] = nil
+      used[i] = used[i] - (partial[at] or requests[at + 2])
+      partial[at] = nil
     elseif err then
-      used[-i] = used[-i] - (short[at] or requests[at + 2])
-      short[at] = nil
+      used[-i] = used[-i] - (partial[at] or requests[at + 2])
+      partial[at] = nil
     end
   end
   local place = n - 2 * (to - from + 3) / 3
@@ -231,7 +233,7 @@ local function take_back(from, to, err)
   end
 end
 
--- Charges the checks of the request at `from` in order. Returns where the next request begins.
+-- Charges the checks of the request at `from`, in order. Returns where the next request begins.
 local function decide(from)
   local at, allowed, err = from, true, nil
   while requests[at] ~= 0 do
@@ -242,19 +244,19 @@ local function decide(from)
       allowed = false
       time = -time - 1
     end
-    if units > MOST then
-      units = MOST
-      short[at] = MOST - used[i]
+    if units > MAX then
+      units = MAX
+      partial[at] = MAX - used[i]
     end
     used[i] = units
-    err = err or odd[i] ~= true and odd[i] or nil
+    err = err or problems[i] ~= true and problems[i] or nil
     reply[n + 1] = units < LARGE and units or string.format('%.0f', units)
     reply[n + 2] = time
     n = n + 2
     at = at + 3
   end
   if err or not allowed then
-    take_back(from, at - 3, err)
+    undo(from, at - 3, err)
   end
   return at + 1
 end
@@ -264,27 +266,27 @@ while from < #requests do
   from = decide(from)
 end
 
-for at in pairs(short) do
-  full[math.abs(requests[at])] = true
+for at in pairs(partial) do
+  cut_off[math.abs(requests[at])] = true
 end
 
--- Write down what came of it: give back what was charged too much, and drop a counter that is left with nothing.
+-- Write the results to Redis: correct the counters, and delete those that count nothing.
 k = 0
 for at = 2, #ARGV, 4 do
   for _ = 1, tonumber(ARGV[at + 3]) do
     k = k + 1
-    local key, more = KEYS[k], used[k] - stored[k]
-    local is_counter = not odd[k] or odd[k] == true
-    if is_counter and more < 0 and used[k] <= 0 then
+    local key, change = KEYS[k], used[k] - stored[k]
+    local is_counter = not problems[k] or problems[k] == true
+    if is_counter and change < 0 and used[k] <= 0 then
       call('DEL', key)
-    elseif is_counter and more < 0 then
-      call('DECRBY', key, string.format('%.0f', -more))
-    elseif is_counter and more > 0 and stored[k] > 0 then
-      call('INCRBY', key, string.format('%.0f', more))
-    elseif is_counter and more > 0 then
-      call('SET', key, string.format('%.0f', more), 'PX', ARGV[at])
+    elseif is_counter and change < 0 then
+      call('DECRBY', key, string.format('%.0f', -change))
+    elseif is_counter and change > 0 and stored[k] > 0 then
+      call('INCRBY', key, string.format('%.0f', change))
+    elseif is_counter and change > 0 then
+      call('SET', key, string.format('%.0f', change), 'PX', ARGV[at])
     end
   end
 end
 
-return answer()
+return finish()

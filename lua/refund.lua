@@ -1,40 +1,40 @@
--- refund.lua: gives back what visits have charged that are not to count after all.
+-- refund.lua: refunds charges of requests that should not count after all.
 --
--- KEYS[k]    the counters; one may stand there several times
+-- KEYS[k]    the counters; one may occur several times
 -- ARGV       three numbers for each of KEYS:
 --              window       milliseconds, the length of the window that was charged
---              ends         the server's clock, in milliseconds, at the end of that window, as consume.lua told it
---              cost         units to give back
--- Reply      two numbers for each of KEYS, after it was seen to:
---              used         units charged in the open window, 0 where there is no counter
---              left         milliseconds until it ends, 0 where none is open
+--              ends         the server's clock, in milliseconds, at the end of that window, as consume.lua returned it
+--              cost         units to refund
+-- Reply      two numbers for each of KEYS, after the refunds:
+--              used         units charged in the open window, 0 if there is no counter
+--              left         milliseconds until it ends, 0 if none is open
 --
--- Promises   * Only the window that was charged is touched: the key's end tells it from every later one.
---            * No counter is made, none falls below 0 or is left with nothing, and no expiry moves.
--- Cluster    all KEYS of a call lie in one slot.
+-- Promises   * Only the window that was charged changes: the key's expiry distinguishes it from later ones.
+--            * No counter is created, none falls below 0 or is kept at 0, and no expiry changes.
+-- Cluster    all KEYS of a call are in one slot.
 
 local call, pcall = redis.call, redis.pcall
 
--- How far a counter's end is from the one that is meant. Servers before 7 cannot tell it exactly: clock and expiry are
--- read one after the other, and something may come between.
-local function off_by(key, left, window, ends)
+-- The distance in milliseconds between a counter's end and the expected one. Before Redis 7 it cannot be read exactly:
+-- the clock and the expiry are read one after the other. So up to 50 ms count as equal.
+local function distance(key, left, window, ends)
   if redis.REDIS_VERSION_NUM then
     return math.abs(call('PEXPIRETIME', key) - ends)
   end
   local time = call('TIME')
-  local off = math.abs(time[1] * 1000 + math.floor(time[2] / 1000) + left - ends)
-  return off <= 50 and 2 * off < window and 0 or off
+  local ms = math.abs(time[1] * 1000 + math.floor(time[2] / 1000) + left - ends)
+  return ms <= 50 and 2 * ms < window and 0 or ms
 end
 
--- Of one counter that stands there several times, all have the answer after the last.
+-- If a counter occurs several times, each occurrence has the result after the last.
 local used, left = {}, {}
 
-local function give_back(key, window, ends, cost)
+local function refund(key, window, ends, cost)
   local value = pcall('GET', key)
   used[key] = type(value) == 'string' and #value < 20 and value:find('^[1-9]%d*$') and tonumber(value) or 0
   local time_left = used[key] > 0 and call('PTTL', key) or -2
   left[key] = math.max(time_left, 0)
-  if time_left < 0 or off_by(key, time_left, window, ends) > 0 then
+  if time_left < 0 or distance(key, time_left, window, ends) > 0 then
     return
   end
   if used[key] > tonumber(cost) then
@@ -46,7 +46,7 @@ local function give_back(key, window, ends, cost)
 end
 
 for k, key in ipairs(KEYS) do
-  give_back(key, tonumber(ARGV[3 * k - 2]), tonumber(ARGV[3 * k - 1]), ARGV[3 * k])
+  refund(key, tonumber(ARGV[3 * k - 2]), tonumber(ARGV[3 * k - 1]), ARGV[3 * k])
 end
 
 local reply = {}

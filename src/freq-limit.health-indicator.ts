@@ -4,6 +4,7 @@ import type { Store } from './core/store.js';
 
 /** The state of the store, for a health check of `@nestjs/terminus`. */
 export interface FreqLimitHealth {
+  /** `'down'` if the store cannot answer, and `onStoreError` applies. */
   readonly status: 'up' | 'down';
   /** Where the limiter counts. */
   readonly store: 'memory' | 'redis';

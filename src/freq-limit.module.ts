@@ -1,7 +1,6 @@
 import {
   type DynamicModule,
   Inject,
-  Logger,
   Module,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
@@ -33,6 +32,7 @@ import { resolveOptions } from './freq-limit.resolve-options.js';
 import { FreqLimitService } from './freq-limit.service.js';
 import { FirstInit, FirstInitModule } from './nest/first-init.js';
 import { gatewayServers } from './nest/gateways.js';
+import { nestLog } from './nest/log.js';
 import { requireSingleRegistration } from './nest/single-registration.js';
 import { documentDenials } from './plans/open-api.js';
 import { FreqLimitPlans } from './plans/plans.js';
@@ -59,7 +59,7 @@ const ASYNC_PROPERTIES = [
     { provide: FREQ_LIMIT_RESOLVED_OPTIONS, useFactory: resolveOptions, inject: [FREQ_LIMIT_OPTIONS] },
     {
       provide: FREQ_LIMIT_STORE,
-      useFactory: (options: ResolvedOptions) => createStore(options, new Logger('FreqLimit')),
+      useFactory: (options: ResolvedOptions) => createStore(options, nestLog),
       inject: [FREQ_LIMIT_RESOLVED_OPTIONS],
     },
     { provide: FREQ_LIMIT_PLANS, useClass: FreqLimitPlans },

@@ -36,7 +36,7 @@ export class FreqLimitService {
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_PLANS) plans: FreqLimitPlans,
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) options: ResolvedOptions,
-    @Inject(FREQ_LIMIT_EVENTS) private readonly reporter: VerdictEvents,
+    @Inject(FREQ_LIMIT_EVENTS) private readonly events: VerdictEvents,
   ) {
     this.checks = new ServiceChecks(options, (controller, handler) => plans.named(controller, handler));
   }
@@ -52,7 +52,7 @@ export class FreqLimitService {
     const resolved = this.checks.resolve(checks, 'consume');
     if (resolved.length === 0) return UNLIMITED;
     const verdict = toVerdict(await this.yielding(this.store.consume(resolved)));
-    this.reporter.report(verdict, undefined);
+    this.events.report(verdict, undefined);
     return verdict;
   }
 

@@ -3,7 +3,7 @@ import type { PlannedRule } from '../rules/planned-rule.js';
 import type { PlannedCheck } from '../rules/to-checks.js';
 import { retryAfterSeconds } from './headers.js';
 
-/** What a client is told when a limit denies its request. */
+/** What a client gets if a limit denies its request. */
 export interface Denial {
   /** The HTTP status: 429, or the `statusCode` of the rule. */
   readonly statusCode: number;

@@ -2,38 +2,39 @@ import type { Check, CheckResult } from './check.js';
 import type { MaybePromise } from './maybe-promise.js';
 
 /**
- * Where counters live. Every store gives the same answers to the same history; `test/contract` holds them to it.
+ * Where counters live. Every store gives the same results for the same history; `test/contract` checks this.
  *
- * A counter is known by its key and lives for one window, which opens at the first visit that is charged and ends
- * `windowMs` later, whatever happens meanwhile. Its last millisecond is part of it. Only the store's own clock counts.
+ * A counter is identified by its key and lives for one fixed window: it opens at the first request that is charged and
+ * ends `windowMs` later, whatever happens meanwhile. Its last millisecond still belongs to it. Only the store's own
+ * clock counts.
  */
 export interface Store {
   /**
-   * Decides and charges all the checks of one request in one step.
+   * Decides and charges all checks of one request in one step.
    *
-   * - A check allows when what is used, this visit's cost included, is not above its limit.
-   * - When every check allows, each is charged its cost. When one denies, none is, except those with `countDenied`,
-   *   which are charged whatever the others say. A denied request leaves no other trace.
+   * - A check allows the request if the units used, including its cost, do not exceed its limit.
+   * - If all checks allow it, each is charged its cost. If one denies it, none is charged, except checks with
+   *   `countDenied`, which are always charged. A denied request leaves no other trace.
    * - A cost of 0 charges nothing and opens no window.
-   * - Checks with one key are taken in turn: the second meets what the first has charged.
-   * - A counter that is found without an end gets its window, however it came to be.
+   * - Checks with the same key are decided in order: the second one includes what the first has charged.
+   * - A counter that has lost its expiry gets its window again.
    *
-   * @param refundable whether `refund` may be asked for some of it afterwards
+   * @param refundable whether `refund` may be called for some of the results
    * @param queuedAtMs when the request began to wait, by the clock that the store uses for waits; default: now
-   * @returns an answer for each check, in the order of the checks; at once where the store need not wait
-   * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` (or rejects with it) when the store cannot answer
+   * @returns a result for each check, in the order of the checks; not a promise if the store need not wait
+   * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` (or rejects with it) if the store does not answer
    */
   consume(checks: readonly Check[], refundable?: boolean, queuedAtMs?: number): MaybePromise<CheckResult[]>;
 
-  /** What `consume` would answer now, each check on its own, without charging any. */
+  /** What `consume` would return now, for each check on its own; charges nothing. */
   peek(checks: readonly Check[]): MaybePromise<CheckResult[]>;
 
   /**
-   * Gives back what these checks, answered so by `consume`, have charged. Only the window that was charged is touched:
-   * no counter is made, none falls below 0, and what has ended stays ended. A second time gives nothing.
+   * Refunds what these checks were charged, given the results that `consume` returned. Only the window that was charged
+   * changes: no counter is created, none falls below 0, and an expired one stays expired. A second call refunds nothing.
    *
-   * @param isInTime whether the visit still waits for its verdict, and giving back must end within the visit's own time
-   * @returns the answers as they are now; as they were where giving back has failed
+   * @param isInTime whether the request still waits for its verdict, so that the refund must end within its time
+   * @returns the results as they are now; unchanged where the refund has failed
    */
   refund(
     checks: readonly Check[],
@@ -41,33 +42,27 @@ export interface Store {
     isInTime?: boolean,
   ): MaybePromise<CheckResult[]>;
 
-  /** Forgets the counters of these checks. One without a counter is none of its business. */
+  /** Deletes the counters of these checks. Ignores checks without a counter. */
   reset(checks: readonly Check[]): MaybePromise<void>;
 
   /** How the store is doing. */
   health(): StoreHealth;
 
-  /** Makes ready, within a bounded time, whether the store can be reached or not. Never throws for want of a server. */
+  /** Connects, within a bounded time. Does not throw if the server cannot be reached. */
   open(): Promise<void>;
 
-  /** Lets go of all that would keep the process alive and is the store's own. May be called twice. */
+  /** Releases what keeps the process alive and belongs to the store. May be called twice. */
   close(): Promise<void>;
 }
 
 /** How a store is doing. */
 export interface StoreHealth {
-  /** Where counters are. */
+  /** Where the counters are. */
   readonly store: 'memory' | 'redis';
-  /** Whether it is asked; while it is not, `onStoreError` decides. */
+  /** Whether requests are counted in the store; while `false`, `onStoreError` applies. */
   readonly isUp: boolean;
   /** Why the store is not called, or a warning while it is up; else `undefined`. */
   readonly reason: string | undefined;
-  /** Since when it is not asked; `undefined` while it is up. */
+  /** When the outage began; `undefined` while the store is up. */
   readonly since: Date | undefined;
-}
-
-/** Where a store tells what an operator must know. */
-export interface StoreLog {
-  warn(message: string): void;
-  error(message: string): void;
 }

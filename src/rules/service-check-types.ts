@@ -15,7 +15,7 @@ export interface CounterCheck {
    */
   readonly limit?: number | undefined;
   /**
-   * Units to charge, a whole number from 0; 0 looks without charging.
+   * Units to charge, a whole number from 0; 0 checks the limit without charging.
    * @default 1
    */
   readonly cost?: number | undefined;
@@ -31,10 +31,11 @@ export interface CounterCheck {
    */
   readonly countDenied?: boolean | undefined;
   /**
-   * What decides when the store cannot answer: `'memory'`, `'allow'` or `'deny'`.
+   * What applies if the store cannot answer: `'memory'`, `'allow'` or `'deny'`.
    * @default the module's `onStoreError`, `'memory'`
    */
   readonly onStoreError?: OnStoreError | undefined;
+  /** Only in a `RuleCheck`. */
   readonly rule?: never;
 }
 
@@ -70,12 +71,15 @@ export interface RuleCheck {
    */
   readonly limit?: number | undefined;
   /**
-   * Units to charge, a whole number from 0; 0 looks without charging.
+   * Units to charge, a whole number from 0; 0 checks the limit without charging.
    * @default the cost of the rule, or 1 if that is a function
    */
   readonly cost?: number | undefined;
+  /** Only in a `CounterCheck`: the rule has its name. */
   readonly name?: never;
+  /** Only in a `CounterCheck`: the rule's own applies. */
   readonly countDenied?: never;
+  /** Only in a `CounterCheck`: the rule's own applies. */
   readonly onStoreError?: never;
 }
 

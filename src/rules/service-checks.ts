@@ -1,7 +1,7 @@
 import { canonicalAddress } from '../contexts/client-address.js';
 import type { Check, OnStoreError } from '../core/check.js';
 import { keyPrefix, ruleId } from '../core/counter-key.js';
-import { formatForLog, FreqLimitError } from '../core/errors.js';
+import { formatForLog, invalidCheck } from '../core/errors.js';
 import type { KeyHasher } from '../core/key-hash.js';
 import { BOOLEAN, COUNT, matching, OptionReader } from '../core/validate.js';
 import { textOfAll } from './key/key-text.js';
@@ -162,8 +162,4 @@ function listOf(key: KeyValue | readonly KeyValue[]): readonly KeyValue[] {
 
 function missingKey(key: unknown, reader: OptionReader): Error {
   return reader.invalid('key', `${formatForLog(key)} is not a value to count by`);
-}
-
-function invalidCheck(message: string, cause?: unknown): FreqLimitError {
-  return new FreqLimitError('FREQ_LIMIT_INVALID_CHECK', message, { cause });
 }

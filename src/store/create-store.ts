@@ -1,15 +1,15 @@
+import type { Log } from '../core/log.js';
+import type { Store } from '../core/store.js';
+import { CachedCounts } from './layers/cached-counts.js';
 import { DenyCache } from './layers/deny-cache.js';
 import { FallbackStore } from './layers/fallback-store.js';
-import { MemoryStore } from './memory/memory-store.js';
 import { SplitStore } from './layers/split-store.js';
-import { listeningClock } from './redis/listening-clock.js';
+import { MemoryStore } from './memory/memory-store.js';
+import { warnOfWorkers } from './memory/workers.js';
 import { type HashTag, HashTags } from './redis/hash-tags.js';
+import { listeningClock } from './redis/listening-clock.js';
 import { isClustered, type RedisOption } from './redis/redis-option.js';
 import { RedisStore } from './redis/redis-store.js';
-import type { Store, StoreLog } from '../core/store.js';
-import { warnOfWorkers } from './memory/workers.js';
-
-const HASH_TAG_BUCKETS = 256;
 
 export interface StoreOptions {
   readonly redis: RedisOption | undefined;
@@ -22,30 +22,27 @@ export interface StoreOptions {
   readonly hashTag: HashTag | undefined;
 }
 
-/** The store that the options ask for: Redis where they name one, else this process's memory. */
-export async function createStore(options: StoreOptions, log: StoreLog): Promise<Store> {
-  const { redis, namespace, timeoutMs, coalesce, maxCounters, fallbackShare } = options;
+/** The store for these options: Redis if `redis` is set, else the memory of this process. */
+export async function createStore(options: StoreOptions, log: Log): Promise<Store> {
+  const { redis, namespace, timeoutMs, coalesce, denyCache, maxCounters, fallbackShare, hashTag } = options;
   if (redis === undefined) {
     warnOfWorkers(log);
     return new MemoryStore(maxCounters, log);
   }
-  const placement = isClustered(redis) ? placementOf(options) : undefined;
+  const placement = isClustered(redis) ? new HashTags({ namespace, hashTag }) : undefined;
   const inRedis = await RedisStore.create({ redis, namespace, timeoutMs, coalesce, placement }, log);
   const fallback = new MemoryStore(maxCounters, log, undefined, 'memory');
-  const guarded = new FallbackStore(inRedis, fallback, fallbackShare);
-  if (placement === undefined) return options.denyCache ? new DenyCache(guarded) : guarded;
-  // each part of a request is guarded by itself: what one server cannot say, the others still do
-  const parted = new SplitStore(
-    guarded,
-    (check) => placement.tagOf(check),
-    (checks) => cache?.forget(checks),
-    undefined,
-    () => listeningClock.now(),
-  );
-  const cache = options.denyCache ? new DenyCache(parted) : undefined;
-  return cache ?? parted;
+  // below the split, so that a server that is down affects only the checks whose counters it has
+  const withFallback = new FallbackStore(inRedis, fallback, fallbackShare);
+  const cachedCounts = denyCache ? new CachedCounts() : undefined;
+  const store = placement === undefined ? withFallback : split(withFallback, placement, cachedCounts);
+  return cachedCounts === undefined ? store : new DenyCache(store, undefined, cachedCounts);
 }
 
-function placementOf({ namespace, hashTag }: StoreOptions): HashTags {
-  return new HashTags({ namespace, hashTag, buckets: HASH_TAG_BUCKETS });
+function split(store: Store, placement: HashTags, cachedCounts: CachedCounts | undefined): Store {
+  return new SplitStore(store, {
+    groupOf: (check) => placement.tagOf(check),
+    cachedCounts,
+    waitClock: () => listeningClock.now(),
+  });
 }

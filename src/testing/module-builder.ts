@@ -1,12 +1,13 @@
-import { Logger } from '@nestjs/common';
 import type { ResolvedOptions } from '../freq-limit.options.js';
 import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from '../core/tokens.js';
+import { nestLog } from '../nest/log.js';
 import { MemoryStore } from '../store/memory/memory-store.js';
 import type { TestClock } from './test-clock.js';
 import { UnlimitedPlans } from './unlimited-plans.js';
 
 /** The part of a `TestingModuleBuilder` of `@nestjs/testing` that is used here. */
 export interface ModuleBuilder {
+  /** Replaces a provider. */
   overrideProvider(token: string): {
     useClass(metatype: unknown): unknown;
     useFactory(options: { factory: (...injected: never[]) => unknown; inject?: unknown[] }): unknown;
@@ -26,8 +27,7 @@ export interface ModuleBuilder {
  */
 export function useMemoryStore<Builder extends ModuleBuilder>(builder: Builder, clock?: TestClock): Builder {
   builder.overrideProvider(FREQ_LIMIT_STORE).useFactory({
-    factory: ({ maxCounters }: ResolvedOptions) =>
-      new MemoryStore(maxCounters, new Logger('FreqLimit'), clock?.now),
+    factory: ({ maxCounters }: ResolvedOptions) => new MemoryStore(maxCounters, nestLog, clock?.now),
     inject: [FREQ_LIMIT_RESOLVED_OPTIONS],
   });
   return builder;

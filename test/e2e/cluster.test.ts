@@ -164,7 +164,7 @@ describe('a Cluster that was unreachable', () => {
     );
     await until(async () => (await service.consume(checks)).source === 'store', 8_000);
     await until(() => service.health().isUp, 3_000);
-    expect(lines.at(-1)).toMatch(/^Redis answers again/);
+    expect(lines.at(-1)).toMatch(/^FREQ_LIMIT_STORE_RECOVERED: Redis is available again/);
   });
 });
 
@@ -235,7 +235,7 @@ describe('hashTag', () => {
     const { app } = await start({ redis: { cluster: cluster.nodes }, hashTag: () => '{x}' });
     await expect(app.get(FreqLimitService).consume({ key: 'a', window: '1m' })).rejects.toMatchObject({
       code: 'FREQ_LIMIT_RULE_FAILED',
-      message: expect.stringContaining('hashTag answered "{x}"'),
+      message: expect.stringContaining('hashTag returned "{x}"'),
     });
   });
 });

@@ -39,6 +39,6 @@ describe('a server that accepts connections and answers no script', () => {
       await sleep(2);
     }
     expect(server.scripts - before).toBeLessThan(20);
-    expect(lines).toEqual([expect.stringMatching(/^Redis is not asked any more/)]);
+    expect(lines).toEqual([expect.stringMatching(/^FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable/)]);
   });
 });

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { Log } from '../../src/core/log.js';
 import { readRedisOption } from '../../src/store/redis/check-redis-option.js';
 import type { RedisOption } from 'nestjs-freq-limit';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
@@ -49,7 +50,7 @@ afterAll(async () => {
 async function storeOn(redis: RedisOption): Promise<RedisStore> {
   const note = (line: string): void => void lines.push(line);
   const options = { redis, namespace: 'fl', timeoutMs: 5_000, coalesce: true, placement: undefined };
-  const store = await RedisStore.create(options, { warn: note, error: note });
+  const store = await RedisStore.create(options, new Log({ warn: note, error: note }));
   stores.push(store);
   return store;
 }
@@ -94,15 +95,17 @@ const WAYS: [string, (options: Options) => Promise<RedisOption> | RedisOption][]
 
 describe.each(WAYS)('a database that the server denies, by %s', (_, reach) => {
   it.each([
-    ['for a missing right', MISSING_RIGHT, 'give its user +select'],
-    ['for a database that does not exist', OUT_OF_RANGE, 'the server has no such database'],
+    ['for a missing right', MISSING_RIGHT, 'grant +select to the Redis user'],
+    ['for a database that does not exist', OUT_OF_RANGE, 'the server does not have this database'],
   ])('counts nothing in database 0 %s', async (_why, options, advice) => {
     const store = await storeOn(await reach(options));
     await store.open();
     for (let i = 0; i < 3; i++)
       await expect(store.consume([check('a')])).rejects.toMatchObject({ code: 'FREQ_LIMIT_STORE_FAILED' });
     expect(store.health()).toMatchObject({ isUp: false, reason: expect.stringContaining(advice) });
-    const outages = lines.filter((line) => line.startsWith('Redis is not asked any more'));
+    const outages = lines.filter((line) =>
+      line.startsWith('FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable'),
+    );
     expect(outages).toEqual([expect.stringContaining(advice)]);
     expect(await counters()).toEqual([0, 0]);
   });
@@ -148,8 +151,8 @@ it('a password that is wrong after a reconnect is reported', async () => {
   await store.open();
   await admin.acl('SETUSER', 'limiter', 'resetpass', '>q');
   await admin.client('KILL', 'USER', 'limiter');
-  await until(() => store.health().reason?.includes('check the user and the password') ?? false);
-  expect(lines.filter((line) => line.includes('check the user and the password'))).toHaveLength(1);
+  await until(() => store.health().reason?.includes('check the user name and the password') ?? false);
+  expect(lines.filter((line) => line.includes('check the user name and the password'))).toHaveLength(1);
   await admin.acl('SETUSER', 'limiter', '>p');
   await until(() => store.health().isUp);
 });

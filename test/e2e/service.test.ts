@@ -146,13 +146,13 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     ['a cost of 2^53', { key: 'bad', window: '1m', cost: 2 ** 53 }, /cost: 9007199254740992 is not/],
     ['a limit of NaN', { key: 'bad', window: '1m', limit: NaN }, /limit: NaN is not/],
     ['an infinite limit', { key: 'bad', window: '1m', limit: Infinity }, /limit: Infinity is not/],
-    ['no window', { key: 'bad', limit: 1 }, /window: undefined is no window/],
+    ['no window', { key: 'bad', limit: 1 }, /window: undefined is not a window/],
     ['no key', { window: '1m', limit: 1 }, /key: undefined is not a value to count by/],
     ['an empty key', { key: '', window: '1m' }, /key: "" is not a value to count by/],
     ['an empty list', { key: [], window: '1m' }, /key: \[list of 0\] is not a value/],
     ['a list with a hole', { key: ['a', undefined], window: '1m' }, /key: \[list of 2\] is not a value/],
     ['an object for a key', { key: {}, window: '1m' }, /key: \[object\] is not a value/],
-    ['another word', { key: 'bad', window: '1m', points: 1 }, /points: is not known here/],
+    ['another word', { key: 'bad', window: '1m', points: 1 }, /points: unknown option/],
     ['nothing', undefined, /check: undefined is not an object/],
     ['a name no header can carry', { key: 'bad', window: '1m', name: 'a"b' }, /name: /],
   ])('refuses %s and charges nothing', async (_, check, message) => {
@@ -331,7 +331,7 @@ describe.each(['memory', 'redis'] as const)('a counter of the guard on %s', (kin
       of('dynamic', { key: 'a' }),
       /limit: is missing: the limit of the rule "dynamic" is a function; pass the one to use/,
     ],
-    ['an unknown property', of('user', { key: 'a', name: 'x' }), /name: is not known here/],
+    ['an unknown property', of('user', { key: 'a', name: 'x' }), /name: unknown option/],
   ])('is not found by %s', async (_, check, message) => {
     const { service } = await start();
     await expect(service.peek(check as never)).rejects.toThrow(message);

@@ -196,10 +196,14 @@ describe.each(PLATFORMS)('a store that cannot answer, on %s', (platform) => {
         }
       };
       await Promise.all(Array.from({ length: 20 }, sender));
-      expect(lines).toEqual([expect.stringMatching(/^error: Redis is not asked any more/)]);
+      expect(lines).toEqual([
+        expect.stringMatching(/^error: FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable/),
+      ]);
       server.process.kill('SIGCONT');
       await until(async () => (await fetch(`${url}/default`)).headers.has('ratelimit'), 5_000);
-      expect(lines.slice(1)).toEqual([expect.stringMatching(/^warn: Redis answers again, after/)]);
+      expect(lines.slice(1)).toEqual([
+        expect.stringMatching(/^warn: FREQ_LIMIT_STORE_RECOVERED: Redis is available again after/),
+      ]);
     });
   });
 

@@ -85,7 +85,7 @@ describe('a right that the script lacks', () => {
     const { service, charge } = await serve({ redis });
     expect((await charge('a')).source).not.toBe('store');
     expect(service.health()).toMatchObject({ isUp: false });
-    expect(service.health().reason).toContain('lacks a permission');
+    expect(service.health().reason).toContain('the Redis user lacks a permission');
     for (let i = 0; i < 20; i++) await charge(`key${i}`);
     expect(lines).toHaveLength(1);
     expect(await admin.dbsize()).toBe(0);

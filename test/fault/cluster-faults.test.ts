@@ -177,8 +177,8 @@ describe('a primary', () => {
     expect(booksOf(others, [])).toMatchObject({ handedOutTwice: 0 });
     expect(books.refusedForMs(sinceMs)).toBeLessThanOrEqual(1_500 + 4_000);
     expect(shop.lines).toEqual([
-      expect.stringMatching(/^Redis is not asked any more/),
-      expect.stringMatching(/^Redis answers again/),
+      expect.stringMatching(/^FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable/),
+      expect.stringMatching(/^FREQ_LIMIT_STORE_RECOVERED: Redis is available again/),
     ]);
     expect(shop.lines.join()).not.toContain('NOSCRIPT');
   });

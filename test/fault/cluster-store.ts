@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import calculateSlot from 'cluster-key-slot';
+import { Log } from '../../src/core/log.js';
 import type { Check } from '../../src/core/check.js';
 import { createStore, type StoreOptions } from '../../src/store/create-store.js';
 import { HashTags } from '../../src/store/redis/hash-tags.js';
@@ -31,15 +32,14 @@ type Overrides = Partial<Omit<StoreOptions, 'redis' | 'namespace'>>;
 export async function openStore(redis: RedisOption, overrides: Overrides = {}): Promise<ClusterStore> {
   const namespace = uniqueNamespace();
   const lines: string[] = [];
-  const log = {
-    warn: (line: string) => void lines.push(line),
-    error: (line: string) => void lines.push(line),
-  };
+  const log = new Log({
+    warn: (line) => void lines.push(line),
+    error: (line) => void lines.push(line),
+  });
   const options = { ...STORE_OPTIONS, ...overrides, redis, namespace };
   const store = await createStore(options, log);
   await store.open();
-  const { hashTag, hashTagBuckets: buckets } = options;
-  const placement = new HashTags({ namespace, hashTag, buckets });
+  const placement = new HashTags({ namespace, hashTag: options.hashTag });
   const keyOf = (one: Check): string => placement.keyOf(one);
   return {
     store,

@@ -103,8 +103,10 @@ async function timed(run: () => Promise<void>): Promise<number> {
 }
 
 function linesOf({ lines }: RecordingLog): Pick<Row, 'opened' | 'closed' | 'otherLines'> {
-  const isOpening = (line: string): boolean => line.startsWith('Redis is not asked any more');
-  const isClosing = (line: string): boolean => line.startsWith('Redis answers again');
+  const isOpening = (line: string): boolean =>
+    line.startsWith('FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable');
+  const isClosing = (line: string): boolean =>
+    line.startsWith('FREQ_LIMIT_STORE_RECOVERED: Redis is available again');
   return {
     opened: lines.filter(isOpening).length,
     closed: lines.filter(isClosing).length,

@@ -5,7 +5,8 @@ import { type OnStoreError } from '../../src/core/check.js';
 import { toVerdict } from '../../src/core/verdict.js';
 import { createStore } from '../../src/store/create-store.js';
 import type { RedisOption } from 'nestjs-freq-limit';
-import type { Store, StoreLog } from '../../src/core/store.js';
+import { Log } from '../../src/core/log.js';
+import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
 import { STORE_OPTIONS } from './options.js';
 import { StallClock } from './stall-clock.js';
@@ -61,20 +62,19 @@ interface LoadEnd {
   readonly stallMs: number;
 }
 
-/** A log that keeps what it is told. */
-export class RecordingLog implements StoreLog {
-  readonly lines: string[] = [];
+/** A log that keeps its lines. */
+export class RecordingLog extends Log {
+  readonly lines: string[];
 
-  warn(message: string): void {
-    this.lines.push(message);
-  }
-
-  error(message: string): void {
-    this.lines.push(message);
+  constructor() {
+    const lines: string[] = [];
+    const add = (line: string): void => void lines.push(line);
+    super({ warn: add, error: add });
+    this.lines = lines;
   }
 }
 
-export function storeFor(redis: RedisOption, namespace: string, log: StoreLog): Promise<Store> {
+export function storeFor(redis: RedisOption, namespace: string, log: Log): Promise<Store> {
   return createStore({ ...STORE_OPTIONS, redis, namespace }, log);
 }
 

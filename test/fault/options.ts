@@ -8,5 +8,4 @@ export const STORE_OPTIONS = {
   maxCounters: 100_000,
   fallbackShare: 1,
   hashTag: undefined,
-  hashTagBuckets: 256,
 };

@@ -58,8 +58,12 @@ function expectSound({ books, troubles, visits, log }: Soaked): void {
   expect(late.filter((visit) => !wasInTrouble(visit, troubles))).toHaveLength(0);
   expect(late.length).toBeLessThanOrEqual(2 * MOST_IN_FLIGHT * troubles.length);
   expect(visits.at(-1)?.answer?.by).toBe('store');
-  const opened = log.lines.filter((line) => line.startsWith('Redis is not asked any more'));
-  const closed = log.lines.filter((line) => line.startsWith('Redis answers again'));
+  const opened = log.lines.filter((line) =>
+    line.startsWith('FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable'),
+  );
+  const closed = log.lines.filter((line) =>
+    line.startsWith('FREQ_LIMIT_STORE_RECOVERED: Redis is available again'),
+  );
   expect(closed).toHaveLength(opened.length);
 }
 

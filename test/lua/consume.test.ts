@@ -6,7 +6,7 @@ import { redisSuite } from '../support/redis-suite.js';
 type Row = readonly [label: string, window: number, limit: number, cost: number, countDenied?: 0 | 1];
 
 const CHARGE = 1;
-const LOOK = 0;
+const PEEK = 0;
 const NO_LIMIT = -1;
 
 describe('lua/consume.lua', () => {
@@ -14,7 +14,7 @@ describe('lua/consume.lua', () => {
 
   const at = (label: string, window: number): string => `${suite.namespace}:${label}:${window}:x`;
 
-  /** One request: used and left of each check, -left - 1 where it denies. A look's checks deny nothing. */
+  /** One request: used and left of each check, -left - 1 if it denies. The checks of a peek deny nothing. */
   async function run(mode: 0 | 1, ...rows: Row[]): Promise<number[]> {
     const checks = rows.map(([label, window, limit, cost, countDenied = 0]) => ({
       label,
@@ -38,7 +38,7 @@ describe('lua/consume.lua', () => {
     return reply;
   }
 
-  /** Every key with what it holds and when it ends, to the millisecond. */
+  /** Every key with its value and its expiry, to the millisecond. */
   async function dump(): Promise<unknown> {
     const keys = (await keysOf(suite.client, suite.namespace)).sort();
     return Promise.all(
@@ -50,11 +50,11 @@ describe('lua/consume.lua', () => {
     );
   }
 
-  it('is what the package carries', () => {
+  it('is embedded in the package', () => {
     expect(consumeLua).toBe(readFileSync(new URL('../../lua/consume.lua', import.meta.url), 'utf8'));
   });
 
-  it('answers used and time left, and -left - 1 where a check denies', async () => {
+  it('returns used and the time left, and -left - 1 if a check denies', async () => {
     expect(await run(CHARGE, ['a', 60_000, 2, 1])).toEqual([1, 60_000]);
     const [used, left] = await run(CHARGE, ['a', 60_000, 2, 1]);
     expect(used).toBe(2);
@@ -65,10 +65,10 @@ describe('lua/consume.lua', () => {
   });
 
   it.each<[string, Row, number[]]>([
-    ['a first visit', ['n', 1_000, 1, 1], [1, 1_000]],
-    ['a first visit that costs more than the limit', ['n', 1_000, 1, 2], [0, -1]],
-    ['a closed rule', ['n', 1_000, 0, 1], [0, -1]],
-    ['a visit of no cost to a closed rule', ['n', 1_000, 0, 0], [0, 0]],
+    ['a first request', ['n', 1_000, 1, 1], [1, 1_000]],
+    ['a first request that costs more than the limit', ['n', 1_000, 1, 2], [0, -1]],
+    ['a limit of 0', ['n', 1_000, 0, 1], [0, -1]],
+    ['a cost of 0 with a limit of 0', ['n', 1_000, 0, 0], [0, 0]],
     ['no limit', ['n', 1_000, NO_LIMIT, 7], [7, 1_000]],
     ['a window of a millisecond', ['n', 1, 1, 1], [1, 1]],
     ['the longest window', ['n', Number.MAX_SAFE_INTEGER, 1, 1], [1, Number.MAX_SAFE_INTEGER]],
@@ -89,10 +89,10 @@ describe('lua/consume.lua', () => {
     expect(await dump()).toEqual(before);
   });
 
-  it('leaves no trace of a look', async () => {
+  it('leaves no trace of a peek', async () => {
     await run(CHARGE, ['a', 60_000, 3, 2]);
     const before = await dump();
-    const [used, left, ...other] = await run(LOOK, ['a', 60_000, 3, 1], ['b', 60_000, 3, 1]);
+    const [used, left, ...other] = await run(PEEK, ['a', 60_000, 3, 1], ['b', 60_000, 3, 1]);
     expect(used).toBe(2);
     expect(left).toBeGreaterThan(59_000);
     expect(other).toEqual([0, 0]);
@@ -102,16 +102,16 @@ describe('lua/consume.lua', () => {
   describe.each([
     ['a charge', CHARGE, 0],
     ['a charge with countDenied', CHARGE, 1],
-    ['a look', LOOK, 0],
-  ] as const)('finds by %s', (_, mode, countDenied) => {
-    it('a counter without an end at its limit, and gives it its window', async () => {
+    ['a peek', PEEK, 0],
+  ] as const)('with %s', (_, mode, countDenied) => {
+    it('gives a counter at its limit without an expiry its window', async () => {
       await suite.client.set(at('old', 10_000), 999);
       const [, left] = await run(mode, ['old', 10_000, 3, 1, countDenied]);
       expect(left).toBe(mode === CHARGE ? -10_001 : 10_000);
       expect(await suite.client.pttl(at('old', 10_000))).toBeGreaterThan(9_000);
     });
 
-    it('a counter without an end below its limit, and goes on from what it holds', async () => {
+    it('gives a counter under its limit without an expiry its window, and counts on from its value', async () => {
       await suite.client.set(at('old', 10_000), 2);
       expect(await run(mode, ['old', 10_000, 3, 1, countDenied])).toEqual([mode === CHARGE ? 3 : 2, 10_000]);
       expect((await run(CHARGE, ['old', 10_000, 3, mode === CHARGE ? 1 : 2, countDenied]))[1]).toBeLessThan(
@@ -119,7 +119,7 @@ describe('lua/consume.lua', () => {
       );
     });
 
-    it('a counter that would outlive its window, and cuts it', async () => {
+    it('shortens an expiry after the end of the window', async () => {
       await suite.client.set(at('long', 10_000), 1, 'PX', 99_999_999);
       const [, left] = await run(mode, ['long', 10_000, 3, 1, countDenied]);
       expect(left).toBe(10_000);
@@ -130,13 +130,13 @@ describe('lua/consume.lua', () => {
       [0, 5_000],
       [-5, undefined],
       [0, undefined],
-    ])('a counter of %i that ends in %p ms, and takes it for none', async (value, left) => {
+    ])('treats a counter of %i with an expiry of %p ms as no counter', async (value, left) => {
       const key = at('less', 10_000);
       if (left === undefined) await suite.client.set(key, value);
       else await suite.client.set(key, value, 'PX', left);
       const first = await run(mode, ['less', 10_000, 5, 2, countDenied]);
       expect(first).toEqual(mode === CHARGE ? [2, 10_000] : [0, 0]);
-      // whatever was found there ends from now on, by one call already
+      // it has an expiry after one call
       expect(await suite.client.pttl(key)).toBeGreaterThan(
         mode === CHARGE || left === undefined ? 9_000 : 4_000,
       );
@@ -148,9 +148,9 @@ describe('lua/consume.lua', () => {
   });
 
   it.each(['1.5', '0x10', '1e3', '007', '-0', ' 5', '-99999999999999999999', 'abc', ''])(
-    'reads %j as no counter, at a look as at a charge',
+    'treats the value %j as an error, in a peek and in a charge',
     async (text) => {
-      for (const mode of [CHARGE, LOOK] as const) {
+      for (const mode of [CHARGE, PEEK] as const) {
         await suite.client.set(at('odd', 60_000), text);
         const reply = await run(mode, ['fine', 60_000, 9, 1], ['odd', 60_000, 9, 1]);
         expect(String(reply[2])).toMatch(/^ERR /);
@@ -161,15 +161,15 @@ describe('lua/consume.lua', () => {
     },
   );
 
-  it('answers a look at another type by Redis’ own error', async () => {
+  it('returns Redis’ own error for a peek at another type', async () => {
     await suite.client.lpush(at('list', 60_000), 'x');
-    expect(String((await run(LOOK, ['fine', 60_000, 9, 1], ['list', 60_000, 9, 1]))[2])).toMatch(
+    expect(String((await run(PEEK, ['fine', 60_000, 9, 1], ['list', 60_000, 9, 1]))[2])).toMatch(
       /^WRONGTYPE /,
     );
     await suite.client.del(at('list', 60_000));
   });
 
-  it('mends a neighbour of a denied check too', async () => {
+  it('gives a counter its window even if another check denies the request', async () => {
     await suite.client.set(at('old', 10_000), 2);
     await run(CHARGE, ['old', 10_000, 5, 1], ['shut', 10_000, 0, 1]);
     expect(await suite.client.get(at('old', 10_000))).toBe('2');
@@ -178,10 +178,10 @@ describe('lua/consume.lua', () => {
 
   it.each([
     ['a list', (key: string) => suite.client.lpush(key, 'x')],
-    ['a text', (key: string) => suite.client.set(key, 'abc')],
+    ['a string', (key: string) => suite.client.set(key, 'abc')],
     ['a fraction', (key: string) => suite.client.set(key, '1.5')],
   ])(
-    'charges nothing of a request when a key of it holds %s, and answers Redis’ own error',
+    'charges nothing of a request with a key that holds %s, and returns Redis’ own error',
     async (_, spoil) => {
       await run(CHARGE, ['known', 60_000, 9, 1]);
       await spoil(at('bad', 60_000));
@@ -202,20 +202,20 @@ describe('lua/consume.lua', () => {
   );
 
   describe.each(['9007199254740992', '9223372036854775807', '99999999999999999999', '1'.repeat(300)])(
-    'finds a counter of %s, too large a number,',
+    'treats a counter of %s, which is too large,',
     (number) => {
       const most = String(Number.MAX_SAFE_INTEGER);
       const large = async (mode: 0 | 1, limit: number, countDenied: 0 | 1): Promise<[string, number][]> => {
         await suite.client.set(at('large', 60_000), number);
         const reply = await run(mode, ['fine', 60_000, 9, 1], ['large', 60_000, limit, 1, countDenied]);
-        // given its window, and otherwise left as it is
+        // it has got its window, and is otherwise unchanged
         expect(await suite.client.get(at('large', 60_000))).toBe(number);
         expect(await suite.client.pttl(at('large', 60_000))).toBeGreaterThan(59_000);
         await suite.client.del(at('large', 60_000));
         return [0, 2].map((i) => [String(reply[i]), Number(reply[i + 1])]);
       };
 
-      it.each([0, 1] as const)('over any limit, with countDenied: %i', async (countDenied) => {
+      it.each([0, 1] as const)('as over any limit, with countDenied: %i', async (countDenied) => {
         for (const limit of [0, 9, Number.MAX_SAFE_INTEGER]) {
           const [fine, [used, left]] = (await large(CHARGE, limit, countDenied)) as [
             unknown,
@@ -227,15 +227,15 @@ describe('lua/consume.lua', () => {
         }
       });
 
-      it('and lets pass what has no limit', async () => {
+      it('as allowed without a limit', async () => {
         expect(await large(CHARGE, NO_LIMIT, 0)).toEqual([
           ['1', 60_000],
           [most, 60_000],
         ]);
       });
 
-      it('by a look too', async () => {
-        expect(await large(LOOK, 9, 0)).toEqual([
+      it('as the maximum in a peek', async () => {
+        expect(await large(PEEK, 9, 0)).toEqual([
           ['0', 0],
           [most, 60_000],
         ]);
@@ -243,7 +243,7 @@ describe('lua/consume.lua', () => {
     },
   );
 
-  it('stops at 2^53 - 1, and takes back from there what does not count', async () => {
+  it('stops at 2^53 - 1, and undoes charges from there', async () => {
     const most = Number.MAX_SAFE_INTEGER;
     await run(CHARGE, ['sum', 60_000, NO_LIMIT, 10]);
     expect((await run(CHARGE, ['sum', 60_000, NO_LIMIT, most])).map(Number)[0]).toBe(most);
@@ -260,12 +260,12 @@ describe('lua/consume.lua', () => {
   it('counts to 2^53 - 1 exactly', async () => {
     const most = Number.MAX_SAFE_INTEGER;
     await run(CHARGE, ['vast', 60_000, most, most - 3]);
-    expect(await run(LOOK, ['vast', 60_000, most, 1]).then(([used]) => Number(used))).toBe(most - 3);
+    expect(await run(PEEK, ['vast', 60_000, most, 1]).then(([used]) => Number(used))).toBe(most - 3);
     expect((await run(CHARGE, ['vast', 60_000, most, 4]))[1]).toBeLessThan(0);
     expect(Number((await run(CHARGE, ['vast', 60_000, most, 3]))[0])).toBe(most);
   });
 
-  it('ends a window for real, on the server’s clock', async () => {
+  it('ends windows by the server’s clock', async () => {
     const row: Row = ['short', 60, 2, 1];
     const started = performance.now();
     let windows = 0;
@@ -279,8 +279,8 @@ describe('lua/consume.lua', () => {
     expect(performance.now() - started).toBeGreaterThanOrEqual(4 * 60);
   });
 
-  it('leaves the last millisecond of a counter alone', async () => {
-    // PTTL 0 is a living counter: given a window anew, it would close its owner out for twice as long
+  it('does not change a counter in its last millisecond', async () => {
+    // a counter with PTTL 0 is alive: if it got another window, it would deny its client for twice as long
     const row: Row = ['edge', 8, 1, 1];
     const grown: number[] = [];
     let before = 0;

@@ -10,7 +10,7 @@ describe('lua/refund.lua', () => {
 
   const at = (label: string, windowMs = WINDOW_MS): string => `${suite.namespace}:${label}:${windowMs}:x`;
 
-  /** Charges a counter, and answers when its window ends, as the store learns it. At no cost it only looks. */
+  /** Charges a counter, and returns when its window ends, as the store gets it. With a cost of 0 it only peeks. */
   async function charge(key: string, cost: number, windowMs = WINDOW_MS): Promise<number> {
     const args = [`@1,-1,${cost},0,`, windowMs, -1, cost, 1];
     const [, , , endsAtMs] = (await suite.client.eval(consumeLua, 1, key, ...args)) as unknown[];
@@ -32,7 +32,7 @@ describe('lua/refund.lua', () => {
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   }
 
-  /** Whether the server can tell when a key ends; else it is worked out, give or take some milliseconds. */
+  /** Whether the server has PEXPIRETIME; else the end is computed, to within some milliseconds. */
   async function isExact(): Promise<boolean> {
     return suite.client.call('PEXPIRETIME', at('none')).then(
       () => true,
@@ -40,18 +40,18 @@ describe('lua/refund.lua', () => {
     );
   }
 
-  /** What a counter holds; fails where its end has moved. */
+  /** The value of a counter; fails if its end has changed. */
   async function heldUntil(key: string, endsAtMs: number): Promise<string | null> {
     const off = Math.abs((await charge(key, 0)) - endsAtMs);
     expect(off).toBeLessThanOrEqual((await isExact()) ? 0 : 50);
     return suite.client.get(key);
   }
 
-  it('is what the package carries', () => {
+  it('is embedded in the package', () => {
     expect(refundLua).toBe(readFileSync(new URL('../../lua/refund.lua', import.meta.url), 'utf8'));
   });
 
-  it('gives back what was charged in this window, and moves no end', async () => {
+  it('refunds what was charged in this window, and does not change its end', async () => {
     await charge(at('a'), 5);
     const endsAtMs = await charge(at('a'), 3);
     const [used, left] = await refund([at('a'), endsAtMs, 3]);
@@ -61,16 +61,16 @@ describe('lua/refund.lua', () => {
     expect(await heldUntil(at('a'), endsAtMs)).toBe('5');
   });
 
-  it('gives nothing back of a charge for which the counter had no room', async () => {
+  it('refunds nothing of a charge that was cut off at the maximum', async () => {
     const most = Number.MAX_SAFE_INTEGER;
     const endsAtMs = await charge(at('a'), 10);
     expect(await charge(at('a'), most)).toBe(0);
     expect((await refund([at('a'), 0, most]))[0]).toBe(most);
-    // what was charged before it still can
+    // an earlier charge can still be refunded
     expect((await refund([at('a'), endsAtMs, 10]))[0]).toBe(most - 10);
   });
 
-  it('gives back in the middle of a window, and many times over, without moving its end', async () => {
+  it('refunds many times in the middle of a window without changing its end', async () => {
     await charge(at('a'), 100);
     await suite.client.pexpire(at('a'), 30_000);
     const endsAtMs = await charge(at('a'), 0);
@@ -79,20 +79,20 @@ describe('lua/refund.lua', () => {
   });
 
   it.each([
-    ['all of it', 4, 4],
-    ['more than there is', 4, 9],
-    ['far more than there is', 1, Number.MAX_SAFE_INTEGER],
-  ])('leaves no counter with nothing when it gives back %s', async (_, charged, cost) => {
+    ['all units', 4, 4],
+    ['more units than it has', 4, 9],
+    ['far more units than it has', 1, Number.MAX_SAFE_INTEGER],
+  ])('deletes the counter when it refunds %s', async (_, charged, cost) => {
     const endsAtMs = await charge(at('a'), charged);
     expect(await refund([at('a'), endsAtMs, cost])).toEqual([0, 0]);
     expect(await suite.client.exists(at('a'))).toBe(0);
-    // and the next visit opens a window of its own
+    // the next request opens another window
     expect(await charge(at('a'), 1)).toBeGreaterThanOrEqual(endsAtMs);
     expect(await suite.client.get(at('a'))).toBe('1');
   });
 
   it.each([-60_000, -30_000, -1_000, -200, 200, 1_000, 30_000, 60_000])(
-    'leaves a window alone that ends %i ms from the one that was charged',
+    'does not change a window that ends %i ms from the one that was charged',
     async (off) => {
       const endsAtMs = await charge(at('a'), 5);
       const [used, left] = await refund([at('a'), endsAtMs + off, 3]);
@@ -102,12 +102,12 @@ describe('lua/refund.lua', () => {
     },
   );
 
-  it.each([-1, 1])('goes by the millisecond where the server can tell (%i)', async (off) => {
+  it.each([-1, 1])('compares the end to the millisecond if the server has PEXPIRETIME (%i)', async (off) => {
     const endsAtMs = await charge(at('a'), 5);
     expect((await refund([at('a'), endsAtMs + off, 3]))[0]).toBe((await isExact()) ? 5 : 2);
   });
 
-  it('leaves a window alone that was opened since', async () => {
+  it('does not change a window that was opened later', async () => {
     const endsAtMs = await charge(at('a'), 5);
     await suite.client.del(at('a'));
     await suite.client.set(at('a'), 5, 'PX', 40_000);
@@ -116,22 +116,22 @@ describe('lua/refund.lua', () => {
   });
 
   it.each([1, 2, 3, 4, 5, 8])(
-    'leaves a window of %i ms alone that follows at once on another',
+    'does not change a window of %i ms that follows at once after another',
     async (windowMs) => {
-      // such windows are shorter than the clocks are sure of: rather nothing is given back than from the wrong one
+      // such windows are shorter than the precision of the end: then nothing is refunded
       const key = at('tiny', windowMs);
       for (let i = 0; i < 10; i++) {
         await suite.client.del(key);
         const endsAtMs = await charge(key, 7, windowMs);
         while ((await suite.client.exists(key)) === 1);
         await charge(key, 7, windowMs);
-        // it may have ended meanwhile; where it has not, it holds all that was charged in it
+        // it may have ended meanwhile; else it holds everything that was charged in it
         expect([0, 7]).toContain((await refund([key, endsAtMs, 3, windowMs]))[0]);
       }
     },
   );
 
-  it('makes no counter where there is none', async () => {
+  it('creates no counter', async () => {
     const endsAtMs = await charge(at('a'), 1);
     await suite.client.del(at('a'));
     expect(await refund([at('a'), endsAtMs, 1], [at('never'), endsAtMs, 5])).toEqual([0, 0, 0, 0]);
@@ -141,16 +141,16 @@ describe('lua/refund.lua', () => {
   it.each([
     ['a list', (key: string) => suite.client.lpush(key, 'x')],
     ['a set', (key: string) => suite.client.sadd(key, 'x')],
-    ['a text', (key: string) => suite.client.set(key, 'abc')],
-    ['an empty text', (key: string) => suite.client.set(key, '')],
+    ['a string', (key: string) => suite.client.set(key, 'abc')],
+    ['an empty string', (key: string) => suite.client.set(key, '')],
     ['a fraction', (key: string) => suite.client.set(key, '1.5')],
-    ['a number with a zero before it', (key: string) => suite.client.set(key, '007')],
-    ['a number with a blank', (key: string) => suite.client.set(key, ' 5')],
+    ['a number with a leading zero', (key: string) => suite.client.set(key, '007')],
+    ['a number with a space', (key: string) => suite.client.set(key, ' 5')],
     ['a number in another form', (key: string) => suite.client.set(key, '1e3')],
-    ['less than nothing', (key: string) => suite.client.set(key, '-5')],
-    ['nothing', (key: string) => suite.client.set(key, '0')],
-    ['a number beyond all bounds', (key: string) => suite.client.set(key, '99999999999999999999')],
-  ])('leaves a key alone that holds %s, and gives back to its neighbours', async (_, spoil) => {
+    ['a negative number', (key: string) => suite.client.set(key, '-5')],
+    ['zero', (key: string) => suite.client.set(key, '0')],
+    ['a number that is too large', (key: string) => suite.client.set(key, '99999999999999999999')],
+  ])('does not change a key that holds %s, and refunds the other keys', async (_, spoil) => {
     const endsAtMs = await charge(at('a'), 5);
     const otherEndsAtMs = await charge(at('b'), 5);
     await spoil(at('bad'));
@@ -168,7 +168,7 @@ describe('lua/refund.lua', () => {
     await suite.client.del(at('bad'));
   });
 
-  it('gives nothing back to a counter without an end, and gives it none', async () => {
+  it('refunds nothing to a counter without an expiry, and gives it none', async () => {
     await suite.client.set(at('old'), 5);
     expect(await refund([at('old'), (await nowMs()) + 30_000, 2])).toEqual([5, 0]);
     expect(await suite.client.get(at('old'))).toBe('5');
@@ -176,25 +176,25 @@ describe('lua/refund.lua', () => {
     await suite.client.del(at('old'));
   });
 
-  it('does not take a counter without an end for one that ends now', async () => {
+  it('does not mistake a counter without an expiry for one that ends now', async () => {
     await suite.client.set(at('old'), 1_000);
-    // "now" of several milliseconds, one of which the script is run in
+    // covers several milliseconds, because the script runs in one of them
     const since = await nowMs();
     await Promise.all(Array.from({ length: 40 }, (_, i) => refund([at('old'), since + i, 1])));
     expect(await suite.client.getdel(at('old'))).toBe('1000');
   });
 
-  it('gives back several times to a counter that stands there several times', async () => {
+  it('refunds a counter that occurs several times as often', async () => {
     const endsAtMs = await charge(at('a'), 10);
     const reply = await refund([at('a'), endsAtMs, 2], [at('b'), endsAtMs, 1], [at('a'), endsAtMs, 3]);
-    // of one counter all have the answer after the last
+    // each occurrence has the result after the last
     expect([reply[0], reply[2], reply[3], reply[4]]).toEqual([5, 0, 0, 5]);
     expect(reply[1]).toBe(reply[5]);
     expect(reply[1]).toBeGreaterThan(0);
     expect(await suite.client.get(at('a'))).toBe('5');
   });
 
-  it('gives back to one counter no more than there is, however often it stands there', async () => {
+  it('refunds no more than a counter has, however often it occurs', async () => {
     const endsAtMs = await charge(at('a'), 3);
     expect(await refund(...Array.from({ length: 5 }, () => [at('a'), endsAtMs, 2] as const))).toEqual(
       Array.from({ length: 10 }, () => 0),
@@ -202,24 +202,24 @@ describe('lua/refund.lua', () => {
     expect(await suite.client.exists(at('a'))).toBe(0);
   });
 
-  it('gives back to one window of a counter, and not to another, in one call', async () => {
+  it('refunds one window of a counter, and not another, in one call', async () => {
     const endsAtMs = await charge(at('a'), 10);
     const reply = await refund([at('a'), endsAtMs - 10_000, 4], [at('a'), endsAtMs, 3]);
     expect([reply[0], reply[2]]).toEqual([7, 7]);
   });
 
-  it('changes nothing at no cost', async () => {
+  it('changes nothing with a cost of 0', async () => {
     const endsAtMs = await charge(at('a'), 5);
     expect((await refund([at('a'), endsAtMs, 0], [at('none'), endsAtMs, 0]))[0]).toBe(5);
     expect(await suite.client.get(at('a'))).toBe('5');
     expect(await suite.client.exists(at('none'))).toBe(0);
   });
 
-  it('answers nothing for nothing', async () => {
+  it('returns nothing for no keys', async () => {
     expect(await refund()).toEqual([]);
   });
 
-  it('gives back to the unit up to 2^53 - 1', async () => {
+  it('refunds exactly up to 2^53 - 1', async () => {
     const most = Number.MAX_SAFE_INTEGER;
     const endsAtMs = await charge(at('a'), most);
     expect((await refund([at('a'), endsAtMs, 2]))[0]).toBe(most - 2);
@@ -227,7 +227,7 @@ describe('lua/refund.lua', () => {
     expect((await refund([at('a'), endsAtMs, most - 3]))[0]).toBe(1);
   });
 
-  it('undoes what consume has done, for windows of any length', async () => {
+  it('undoes the charges of consume.lua, for windows of any length', async () => {
     for (const windowMs of [1_000, 86_400_000, 31_536_000_000]) {
       const key = at(`w${windowMs}`, windowMs);
       await charge(key, 2, windowMs);
@@ -238,8 +238,8 @@ describe('lua/refund.lua', () => {
     }
   });
 
-  it('gives back in the last millisecond, and brings no counter back that has ended', async () => {
-    // PTTL 0 is a living counter
+  it('refunds in the last millisecond, and restores no counter that has expired', async () => {
+    // a counter with PTTL 0 is alive
     let given = 0;
     for (let round = 0; round < 400 && given < 10; round++) {
       const key = at('edge', 8);
@@ -249,7 +249,7 @@ describe('lua/refund.lua', () => {
         const calls = Array.from({ length: 20 }, () => refund([key, endsAtMs, 1, 8]));
         for (const [used, left] of (await Promise.all(calls)) as [number, number][]) {
           ended ||= used === 0;
-          // a server that is held up between two looks at its clock may give nothing back, but never too much
+          // a server that is delayed between two reads of its clock may refund nothing, but never too much
           expect(ended ? [0] : [before, before - 1]).toContain(used);
           if (!ended && left === 0 && used < before) given++;
           before = used;

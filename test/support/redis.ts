@@ -52,8 +52,11 @@ export async function sweep(client: Redis | Cluster, namespace: string): Promise
 
 /** The client of a store that made its own. */
 export function clientOf(store: object): Redis {
-  const { connection, store: inner } = store as { connection?: { client: Redis }; store?: object };
-  if (connection !== undefined) return connection.client;
+  const { parts, store: inner } = store as {
+    parts?: { connection: { client: Redis } };
+    store?: object;
+  };
+  if (parts !== undefined) return parts.connection.client;
   if (inner === undefined) throw new Error('this store has no client');
   return clientOf(inner);
 }

@@ -6,11 +6,12 @@ import { RedisStore } from '../../src/store/redis/redis-store.js';
 import type { Check } from '../../src/core/check.js';
 import { check } from './check.js';
 import type { TestCluster } from './cluster.js';
-import type { Store, StoreLog } from '../../src/core/store.js';
+import { Log } from '../../src/core/log.js';
+import type { Store } from '../../src/core/store.js';
 import type { Subject } from '../contract/store.contract.js';
 import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from './redis.js';
 
-export const quiet: StoreLog = { warn: () => undefined, error: () => undefined };
+export const quiet = new Log({ warn: () => undefined, error: () => undefined });
 
 /** The memory store on a clock that only the test moves. */
 export function memorySubject(maxCounters = 100_000): Subject {
@@ -92,17 +93,17 @@ export async function redisSubject(coalesce = true): Promise<RedisSubject> {
 }
 
 /** The Redis store on a real cluster: what lies in several slots is decided in parts. */
-export async function clusterSubject(nodes: TestCluster['nodes'], buckets = 256): Promise<RedisSubject> {
+export async function clusterSubject(nodes: TestCluster['nodes']): Promise<RedisSubject> {
   const namespace = uniqueNamespace();
   const client = new Cluster([...nodes]);
   client.on('error', () => undefined);
-  const placement = new HashTags({ namespace, buckets, hashTag: undefined });
+  const placement = new HashTags({ namespace, hashTag: undefined });
   const redis = { cluster: nodes };
   const inRedis = await RedisStore.create(
     { redis, namespace, timeoutMs: 30_000, coalesce: true, placement },
     quiet,
   );
-  const store = new SplitStore(inRedis, (check) => placement.tagOf(check));
+  const store = new SplitStore(inRedis, { groupOf: (check) => placement.tagOf(check) });
   const named = (key: string): string => `${namespace}:${key}`;
   const group = `${namespace}:`;
   const full = (key: string): string => placement.keyOf(check(named(key), { group }));

@@ -1,58 +1,42 @@
 import { type Check, type CheckResult, toResult } from '../../core/check.js';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
-import { RecentMap } from './recent-map.js';
 import type { Store } from '../../core/store.js';
+import { CachedCounts } from './cached-counts.js';
 import { StoreLayer } from './store-layer.js';
 
-/** What the store said of a counter when it last denied a request with it. */
-interface CachedCount {
-  readonly used: number;
-  /** When its window ends, by this process's monotonic clock; without meaning where nothing is used. */
-  readonly endsAtMs: number;
-  /** Until when it is used: at most to the end of its window, and only briefly, so that a `reset` elsewhere is soon seen. */
-  readonly believedUntilMs: number;
-}
-
-const MAX_AGE_MS = 1_000;
-
 /**
- * A store around a store that answers from memory what the store would deny again.
+ * Denies from memory what the store would deny again, without a call to it.
  *
- * A fixed-window counter never falls before its reset, so a request over the limit stays over it: the cache remembers the
- * count and the reset, not the answer, and a raised limit holds at once. It never denies what the store would allow,
- * except after a `reset()` or a refund elsewhere, which are seen within a second.
+ * The counter of a fixed window does not fall before it ends, so a client over the limit stays over it. The cache keeps the
+ * count and the end of the window, not the denial, so a raised limit applies at once. It denies nothing that the store would
+ * allow, except for up to a second after a `reset()` or a refund in another process.
  *
- * One remembered counter that denies is enough: a denied request charges nothing, whatever its other checks are. Checks
- * whose counters are not remembered get the source `none`. A request with a `countDenied` check that charges always goes to
- * the store, since it counts when denied too.
- *
- * Ends are counted from the moment the question was sent, by a clock that nobody can set: an entry can only end early.
+ * One cached counter that denies is enough: a denied request charges nothing, whatever its other checks are. Checks without
+ * a cached count get the source `none`. A request that is charged even when denied (`countDenied`) always goes to the store.
  */
 export class DenyCache extends StoreLayer implements Store {
-  private readonly known = new RecentMap<CachedCount>(MAX_AGE_MS);
-  /** When the newest entry expires: an application that denies no request needs no look-ups. */
-  private believedUntilMs = -Infinity;
-  /** Goes up when a counter may have fallen: answers that are on their way then tell of the time before. */
+  /** Increases when a counter may have fallen: results of earlier calls are not cached then. */
   private generation = 0;
 
   constructor(
     store: Store,
     private readonly clock: () => number = () => performance.now(),
+    private readonly counts = new CachedCounts(),
   ) {
     super(store);
   }
 
   consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
     const sentAtMs = this.clock();
-    if (sentAtMs < this.believedUntilMs && this.denies(checks, sentAtMs)) {
-      return checks.map((check) => this.answer(check, sentAtMs));
+    if (!this.counts.isEmpty(sentAtMs) && this.denies(checks, sentAtMs)) {
+      return checks.map((check) => this.resultOf(check, sentAtMs));
     }
     const { generation } = this;
-    const answer = this.store.consume(checks, refundable);
-    if (!isPromise(answer)) return answer;
-    return answer.then((results) => {
-      if (generation === this.generation) this.remember(checks, results, sentAtMs);
-      return results;
+    const results = this.store.consume(checks, refundable);
+    if (!isPromise(results)) return results;
+    return results.then((known) => {
+      if (generation === this.generation && isDenialOfStore(known)) this.counts.add(checks, known, sentAtMs);
+      return known;
     });
   }
 
@@ -62,23 +46,15 @@ export class DenyCache extends StoreLayer implements Store {
 
   refund(checks: readonly Check[], results: readonly CheckResult[]): MaybePromise<CheckResult[]> {
     this.generation++;
-    this.forget(checks);
+    this.counts.forget(checks);
     return this.store.refund(checks, results);
-  }
-
-  /**
-   * For counters that fall within a visit, where a part of it denies. What is on its way of them is believed all the
-   * same, for a second at most: else no denial of a visit in several parts were ever remembered.
-   */
-  forget(checks: readonly Check[]): void {
-    for (const { key } of checks) this.known.delete(key);
   }
 
   reset(checks: readonly Check[]): MaybePromise<void> {
     this.forgetAll();
     const done = this.store.reset(checks);
     if (!isPromise(done)) return done;
-    // what was asked beside it may have been answered before it
+    // a denial that arrives meanwhile may be older than the reset
     return Promise.resolve(done).finally(() => {
       this.forgetAll();
     });
@@ -86,49 +62,31 @@ export class DenyCache extends StoreLayer implements Store {
 
   private forgetAll(): void {
     this.generation++;
-    this.known.clear();
+    this.counts.clear();
   }
 
-  /** Whether a request is certain to be denied, and counts nothing when denied. */
+  /** Whether a request is certain to be denied and is not charged when denied. */
   private denies(checks: readonly Check[], nowMs: number): boolean {
     let denies = false;
     for (const { key, cost, limit, countDenied } of checks) {
       if (countDenied && cost > 0) return false;
       if (denies) continue;
-      const memory = this.recall(key, nowMs);
-      denies = memory !== undefined && memory.used + cost > limit;
+      const count = this.counts.get(key, nowMs);
+      denies = count !== undefined && count.used + cost > limit;
     }
     return denies;
   }
 
-  private answer(check: Check, nowMs: number): CheckResult {
-    const memory = this.recall(check.key, nowMs);
-    if (memory === undefined) return toResult(check, check.cost <= check.limit, 0, 0, 'none');
-    const { used, endsAtMs } = memory;
-    return toResult(
-      check,
-      used + check.cost <= check.limit,
-      used,
-      used > 0 ? Math.ceil(endsAtMs - nowMs) : 0,
-    );
+  private resultOf(check: Check, nowMs: number): CheckResult {
+    const count = this.counts.get(check.key, nowMs);
+    if (count === undefined) return toResult(check, check.cost <= check.limit, 0, 0, 'none');
+    const { used, endsAtMs } = count;
+    const resetAfterMs = used > 0 ? Math.ceil(endsAtMs - nowMs) : 0;
+    return toResult(check, used + check.cost <= check.limit, used, resetAfterMs);
   }
+}
 
-  private recall(key: string, nowMs: number): CachedCount | undefined {
-    const memory = this.known.get(key);
-    return memory !== undefined && nowMs < memory.believedUntilMs ? memory : undefined;
-  }
-
-  private remember(checks: readonly Check[], results: readonly CheckResult[], sentAtMs: number): void {
-    if (results.every(({ allowed }) => allowed)) return;
-    // only the store itself is sure; what stands in for it is not remembered beyond its time
-    if (results.some(({ source }) => source !== 'store')) return;
-    const trustedUntilMs = sentAtMs + MAX_AGE_MS;
-    this.believedUntilMs = Math.max(this.believedUntilMs, trustedUntilMs);
-    checks.forEach(({ key }, i) => {
-      const { used = 0, resetAfterMs = 0 } = results[i] ?? {};
-      const endsAtMs = sentAtMs + resetAfterMs;
-      const believedUntilMs = used === 0 ? trustedUntilMs : Math.min(trustedUntilMs, endsAtMs);
-      this.known.set(key, { used, endsAtMs, believedUntilMs }, sentAtMs);
-    });
-  }
+/** Whether the store itself has denied the request. What `onStoreError` decides is not cached beyond the outage. */
+function isDenialOfStore(results: readonly CheckResult[]): boolean {
+  return results.some(({ allowed }) => !allowed) && results.every(({ source }) => source === 'store');
 }

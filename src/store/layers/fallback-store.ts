@@ -3,26 +3,26 @@ import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
 import type { Store } from '../../core/store.js';
 import { StoreLayer } from './store-layer.js';
 
-/** A store around a store that may fail: where it gives no answer, each check's `onStoreError` decides. */
+/** Applies each check's `onStoreError` when the store does not answer. */
 export class FallbackStore extends StoreLayer implements Store {
   constructor(
     store: Store,
-    /** Counts in this process meanwhile. */
+    /** Counts in this process while the store does not answer. */
     private readonly fallback: Store,
-    /** This process's part of every limit meanwhile, above 0 and at most 1. */
+    /** The part of each limit that this process allows meanwhile: above 0, at most 1. */
     private readonly fallbackShare: number,
   ) {
     super(store);
   }
 
   consume(checks: readonly Check[], refundable?: boolean, queuedAtMs?: number): MaybePromise<CheckResult[]> {
-    return this.orElse(this.store.consume(checks, refundable, queuedAtMs), checks, (kept) =>
-      this.fallback.consume(kept, refundable),
+    return this.orFallback(this.store.consume(checks, refundable, queuedAtMs), checks, (counted) =>
+      this.fallback.consume(counted, refundable),
     );
   }
 
   peek(checks: readonly Check[]): MaybePromise<CheckResult[]> {
-    return this.orElse(this.store.peek(checks), checks, (kept) => this.fallback.peek(kept));
+    return this.orFallback(this.store.peek(checks), checks, (counted) => this.fallback.peek(counted));
   }
 
   async refund(
@@ -30,20 +30,15 @@ export class FallbackStore extends StoreLayer implements Store {
     results: readonly CheckResult[],
     isInTime?: boolean,
   ): Promise<CheckResult[]> {
+    const shares = checks.map((check) => this.share(check));
     const [ofStore, ofFallback] = await Promise.all([
-      this.store.refund(...only('store', checks, results), isInTime),
-      this.fallback.refund(
-        ...only(
-          'memory',
-          checks.map((check) => this.share(check)),
-          results,
-        ),
-      ),
+      this.store.refund(...onlyFrom('store', checks, results), isInTime),
+      this.fallback.refund(...onlyFrom('memory', shares, results)),
     ]);
-    const [fromStore, fromFallback] = [ofStore.values(), ofFallback.values()];
+    const refunded = { store: ofStore.values(), memory: ofFallback.values() };
     return results.map((result) => {
-      if (result.source === 'allow') return result;
-      return (result.source === 'store' ? fromStore : fromFallback).next().value ?? result;
+      const { source } = result;
+      return source === 'store' || source === 'memory' ? (refunded[source].next().value ?? result) : result;
     });
   }
 
@@ -56,44 +51,45 @@ export class FallbackStore extends StoreLayer implements Store {
     await Promise.all([this.store.close(), this.fallback.close()]);
   }
 
-  private orElse(
-    answer: MaybePromise<CheckResult[]>,
+  private orFallback(
+    results: MaybePromise<CheckResult[]>,
     checks: readonly Check[],
-    askFallback: (checks: Check[]) => MaybePromise<CheckResult[]>,
+    callFallback: (checks: Check[]) => MaybePromise<CheckResult[]>,
   ): MaybePromise<CheckResult[]> {
-    if (!isPromise(answer)) return answer;
-    return answer.then(undefined, (error: unknown) => this.withoutStore(error, checks, askFallback));
+    if (!isPromise(results)) return results;
+    return results.then(undefined, (error: unknown) => this.withoutStore(error, checks, callFallback));
   }
 
+  /** One check with `onStoreError: 'deny'` fails the request; else those with `'memory'` decide it. */
   private async withoutStore(
     error: unknown,
     checks: readonly Check[],
-    askFallback: (checks: Check[]) => MaybePromise<CheckResult[]>,
+    callFallback: (checks: Check[]) => MaybePromise<CheckResult[]>,
   ): Promise<CheckResult[]> {
     if (checks.some(({ onStoreError }) => onStoreError === 'deny')) throw error;
     const counted = checks.filter(({ onStoreError }) => onStoreError === 'memory');
-    const answers = (await askFallback(counted.map((check) => this.share(check)))).values();
+    const results = (await callFallback(counted.map((check) => this.share(check)))).values();
     return checks.map((check) => {
-      const answer = check.onStoreError === 'memory' ? answers.next().value : undefined;
-      return answer ?? toResult(check, true, 0, 0, 'allow');
+      const result = check.onStoreError === 'memory' ? results.next().value : undefined;
+      return result ?? toResult(check, true, 0, 0, 'allow');
     });
   }
 
-  /** Never so little that a visit which is within its limit could not pass at all. */
+  /** This process's share of a limit, but at least the cost, or no request within the limit could pass. */
   private share(check: Check): Check {
     const { limit, cost } = check;
     if (this.fallbackShare === 1 || limit === 0 || limit === Infinity) return check;
-    const least = Math.min(Math.max(cost, 1), limit);
-    return { ...check, limit: Math.max(least, Math.floor(limit * this.fallbackShare)) };
+    const min = Math.min(Math.max(cost, 1), limit);
+    return { ...check, limit: Math.max(min, Math.floor(limit * this.fallbackShare)) };
   }
 }
 
-/** The checks, and their answers, that came from one place. */
-function only(
+/** The checks whose results have this source, and these results. */
+function onlyFrom(
   source: Source,
   checks: readonly Check[],
   results: readonly CheckResult[],
 ): [Check[], CheckResult[]] {
-  const isIts = (_: unknown, i: number): boolean => results[i]?.source === source;
-  return [checks.filter(isIts), results.filter(isIts)];
+  const hasSource = (_: unknown, i: number): boolean => results[i]?.source === source;
+  return [checks.filter(hasSource), results.filter(hasSource)];
 }

@@ -1,6 +1,6 @@
 /**
- * A map of recent entries, bounded in size and age. Instead of a timer or a queue it has two generations, and drops the
- * older one as a whole. An entry is kept for `maxAgeMs` to twice as long, or less if there are many new entries.
+ * A map of recent entries, bounded in size and age. Instead of a timer or a queue it has two halves, and drops the older
+ * one as a whole. An entry is kept for `maxAgeMs` to twice as long, or shorter if there are many new entries.
  */
 export class RecentMap<V> {
   private young = new Map<string, V>();
@@ -9,7 +9,7 @@ export class RecentMap<V> {
 
   constructor(
     private readonly maxAgeMs: number,
-    /** Maximum number of entries of a generation. */
+    /** Maximum number of entries in each half. */
     private readonly maxEntries = 10_000,
   ) {}
 

@@ -1,78 +1,94 @@
 import type { Check, CheckResult } from '../../core/check.js';
 import type { MaybePromise } from '../../core/maybe-promise.js';
-import { FullCounters } from './full-counters.js';
 import {
+  type CheckGroup,
   consumeInGroups,
+  groupChecks,
   inOriginalOrder,
   peekBeforeConsume,
   type PeekingStore,
-  type CheckGroup,
-  groupChecks,
 } from '../../core/split-request.js';
 import type { Store } from '../../core/store.js';
+import type { CachedCounts } from './cached-counts.js';
+import { RecentDenials } from './recent-denials.js';
 import { StoreLayer } from './store-layer.js';
 
+export interface SplitStoreOptions {
+  /** Names the group of a check: the store decides checks of one group in one step. */
+  readonly groupOf: (check: Check) => string;
+  /** The counts that a layer around this one has cached: those of refunded checks are removed. */
+  readonly cachedCounts?: CachedCounts | undefined;
+  /** Milliseconds that only increase; default: `performance.now` */
+  readonly clock?: () => number;
+  /** The clock by which the store measures how long a request waits; default: `clock` */
+  readonly waitClock?: () => number;
+}
+
 /**
- * Wraps a store that can decide only checks of one place in one step, such as a Cluster with its slots.
+ * Splits requests for a store that cannot decide all checks in one step, such as a Cluster with its slots.
  *
- * All parts of a request are charged in parallel. If the request is likely to be denied, they are peeked first.
+ * All groups of a request are charged in parallel. If the request is likely to be denied, it peeks at them first.
  */
 export class SplitStore extends StoreLayer implements Store {
-  private readonly full = new FullCounters();
+  private readonly denials = new RecentDenials();
+  private readonly groupOf: (check: Check) => string;
+  private readonly cachedCounts: CachedCounts | undefined;
+  private readonly clock: () => number;
+  private readonly waitClock: () => number;
 
-  constructor(
-    store: Store,
-    /** Names the part of the store that a check's counter lies in. */
-    private readonly partOf: (check: Check) => string,
-    /** Told what is about to be given back. */
-    private readonly onRefund: (checks: readonly Check[]) => void = () => undefined,
-    private readonly clock: () => number = () => performance.now(),
-    /** The clock with which the store measures how long a request waits. */
-    private readonly waitClock: () => number = clock,
-  ) {
+  constructor(store: Store, options: SplitStoreOptions) {
     super(store);
+    this.groupOf = options.groupOf;
+    this.cachedCounts = options.cachedCounts;
+    this.clock = options.clock ?? (() => performance.now());
+    this.waitClock = options.waitClock ?? this.clock;
   }
 
   consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
-    const parts = groupChecks(checks, this.partOf);
-    return parts.length === 1 ? this.store.consume(checks, refundable) : this.consumeParts(checks, parts);
+    const groups = groupChecks(checks, this.groupOf);
+    return groups.length === 1 ? this.store.consume(checks, refundable) : this.consumeGroups(checks, groups);
   }
 
-  private async consumeParts(checks: readonly Check[], parts: readonly CheckGroup[]): Promise<CheckResult[]> {
+  private async consumeGroups(
+    checks: readonly Check[],
+    groups: readonly CheckGroup[],
+  ): Promise<CheckResult[]> {
     const sentAtMs = this.clock();
-    const results = await (checks.some((check) => this.full.willDeny(check, sentAtMs))
-      ? peekBeforeConsume(parts, this.parts, this.waitClock())
-      : consumeInGroups(parts, this.parts));
-    this.full.learn(checks, results, sentAtMs);
+    const results = await (checks.some((check) => this.denials.isLikelyDenied(check, sentAtMs))
+      ? peekBeforeConsume(groups, this.groupStore, this.waitClock())
+      : consumeInGroups(groups, this.groupStore));
+    this.denials.learn(checks, results, sentAtMs);
     return results;
   }
 
-  private readonly parts: PeekingStore = {
+  /** What a request is split over. Its refunds are part of the request, so they end within its time. */
+  private readonly groupStore: PeekingStore = {
     consume: (checks, refundable, queuedAtMs) => this.store.consume(checks, refundable, queuedAtMs),
     peek: (checks) => this.store.peek(checks),
     refund: (checks, results) => {
-      this.onRefund(checks);
+      // results of calls in progress are cached all the same, or no denial of a split request would ever be cached
+      this.cachedCounts?.forget(checks);
       return this.store.refund(checks, results, true);
     },
   };
 
   async peek(checks: readonly Check[]): Promise<CheckResult[]> {
-    const parts = groupChecks(checks, this.partOf);
-    return inOriginalOrder(parts, await Promise.all(parts.map(async (part) => this.store.peek(part.checks))));
+    const groups = groupChecks(checks, this.groupOf);
+    const results = await Promise.all(groups.map(async (group) => this.store.peek(group.checks)));
+    return inOriginalOrder(groups, results);
   }
 
   async refund(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
-    const parts = groupChecks(checks, this.partOf);
-    const answers = parts.map(async ({ checks: its, indexes }) =>
-      this.store.refund(
-        its,
-        results.filter((_, place) => indexes.includes(place)),
-      ),
-    );
-    return inOriginalOrder(parts, await Promise.all(answers));
+    const groups = groupChecks(checks, this.groupOf);
+    const refunded = groups.map(async (group) => {
+      const resultsOfGroup = results.filter((_, index) => group.indexes.includes(index));
+      return this.store.refund(group.checks, resultsOfGroup);
+    });
+    return inOriginalOrder(groups, await Promise.all(refunded));
   }
 
   async reset(checks: readonly Check[]): Promise<void> {
-    await Promise.all(groupChecks(checks, this.partOf).map(async (part) => this.store.reset(part.checks)));
+    const groups = groupChecks(checks, this.groupOf);
+    await Promise.all(groups.map(async (group) => this.store.reset(group.checks)));
   }
 }

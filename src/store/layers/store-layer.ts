@@ -1,6 +1,6 @@
 import type { Store, StoreHealth } from '../../core/store.js';
 
-/** What every store around another store leaves to it. */
+/** A store around another store; passes on what it does not change. */
 export abstract class StoreLayer {
   constructor(protected readonly store: Store) {}
 

@@ -4,25 +4,30 @@ interface Link {
   next: Counter | undefined;
 }
 
-type LinkName = 'byEnd' | 'below';
+type LinkName = 'byExpiry' | 'underLimit';
 
-/** A counter of the memory store, its lane, and its places in the lane's lists. */
+/** A counter of the memory store, its group, and its links in the lists of the group. */
 export interface Counter {
   readonly key: string;
-  /** By the store's clock; the counter lives through this millisecond. */
+  /** By the store's clock; this millisecond still belongs to the window. */
   readonly endsAtMs: number;
   used: number;
   readonly group: CounterGroup;
-  byEnd: Link | undefined;
-  below: Link | undefined;
+  byExpiry: Link | undefined;
+  underLimit: Link | undefined;
 }
 
-/** A queue of counters that any of them can leave. All of its steps take the same short time, however long it is. */
+/**
+ * A queue that any counter can leave, as a linked list, so that each step takes the same short time.
+ *
+ * Not a `Set`: it keeps a hole for each deleted entry until it is rebuilt, and to find its first entry it skips all holes at
+ * the front. Removing the first 70,000 of 100,000 counters one by one takes 1.6 s that way.
+ */
 class CounterList {
   first: Counter | undefined;
   private last: Counter | undefined;
 
-  /** A counter can be in several lists, in each by a link of its own. */
+  /** A counter can be in several lists, in each by a different link. */
   constructor(private readonly link: LinkName) {}
 
   push(counter: Counter): void {
@@ -46,33 +51,33 @@ class CounterList {
   }
 }
 
-/** The counters of one rule in one window: they end in the order in which they were opened. */
+/** The counters of one rule in one window. They expire in the order in which they were opened. */
 export class CounterGroup {
   size = 0;
-  /** All of them, the soonest to end first. */
-  readonly byEnd = new CounterList('byEnd');
-  /** Those that deny nobody yet, in the same order. */
-  private readonly below = new CounterList('below');
+  /** All counters, the next to expire first. */
+  readonly byExpiry = new CounterList('byExpiry');
+  /** The counters that do not deny yet, in the same order. */
+  private readonly underLimit = new CounterList('underLimit');
 
   add(counter: Counter): void {
     this.size++;
-    this.byEnd.push(counter);
-    this.below.push(counter);
+    this.byExpiry.push(counter);
+    this.underLimit.push(counter);
   }
 
   remove(counter: Counter): void {
     this.size--;
-    this.byEnd.remove(counter);
-    this.below.remove(counter);
+    this.byExpiry.remove(counter);
+    this.underLimit.remove(counter);
   }
 
-  /** Notes that a counter denies its caller, or has come to where it will. */
+  /** Marks a counter that denies requests, or will deny the next one. */
   markAtLimit(counter: Counter): void {
-    this.below.remove(counter);
+    this.underLimit.remove(counter);
   }
 
-  /** The one to part with: the soonest to end of those below their limit, else of all. */
+  /** The counter to drop if there is no room: the next to expire of those under their limit, else of all. */
   get evictionCandidate(): Counter | undefined {
-    return this.below.first ?? this.byEnd.first;
+    return this.underLimit.first ?? this.byExpiry.first;
   }
 }

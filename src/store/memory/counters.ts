@@ -1,32 +1,33 @@
 import { type Counter, CounterGroup } from './counter-group.js';
 
-/** How many lanes are looked at to make room. An application has fewer; only windows made up by callers are more. */
-const LANES_LOOKED_AT = 256;
+/** How many groups are inspected to make room. Only windows that clients choose can make more groups than this. */
+const MAX_INSPECTED_GROUPS = 256;
+/** How many expired counters of a group are removed for each new counter. */
+const MAX_REMOVED = 2;
 
 /**
- * A bounded number of counters that end by themselves.
+ * A bounded number of counters that expire by themselves.
  *
- * No timer: each new counter clears away ended ones, so that they are gone as fast as they come. When there is no
- * room, the rule with the most counters gives one up, the nearest to its end, and one that denies its caller only when
- * all of them do: a visitor who makes up keys must push out neither the counter that blocks him, nor those of other
- * rules.
+ * No timer: each new counter removes a few expired ones, so that they go as fast as they come. If there is no room, the
+ * group with the most counters drops one: the next to expire, and one that denies requests only if all of them do. So a
+ * client that makes up keys can push out neither the counter that denies it nor the counters of other rules.
  */
 export class Counters {
   private readonly byKey = new Map<string, Counter>();
-  private readonly lanes = new Map<string, CounterGroup>();
-  private nextLane: Iterator<[string, CounterGroup]> | undefined;
+  private readonly groups = new Map<string, CounterGroup>();
+  private nextGroup: Iterator<[string, CounterGroup]> | undefined;
 
   constructor(
-    private readonly most: number,
-    /** Told whenever a counter has to go before its end. */
-    private readonly onLoss: () => void,
+    private readonly maxCounters: number,
+    /** Called when a counter is dropped before it has expired. */
+    private readonly onEviction: () => void,
   ) {}
 
   get size(): number {
     return this.byKey.size;
   }
 
-  /** The living counter of a key. */
+  /** The counter of a key; `undefined` if there is none or it has expired. */
   get(key: string, nowMs: number): Counter | undefined {
     const counter = this.byKey.get(key);
     if (counter === undefined || nowMs <= counter.endsAtMs) return counter;
@@ -40,9 +41,9 @@ export class Counters {
       key,
       endsAtMs,
       used: 0,
-      group: this.lane(group),
-      byEnd: undefined,
-      below: undefined,
+      group: this.groupOf(group),
+      byExpiry: undefined,
+      underLimit: undefined,
     };
     this.byKey.set(key, counter);
     counter.group.add(counter);
@@ -55,58 +56,58 @@ export class Counters {
     counter.group.remove(counter);
   }
 
-  /** Clears away a few that have ended, and keeps the bound. Once after each request that opened a window. */
+  /** Removes a few expired counters, and keeps the bound. Call it once after each request that opened a window. */
   tidy(group: string, nowMs: number): void {
-    this.clearEnded(this.lane(group), nowMs);
-    this.clearEnded(this.someLane(), nowMs);
-    while (this.byKey.size > this.most) this.makeRoom(nowMs);
+    this.removeExpired(this.groupOf(group), nowMs);
+    this.removeExpired(this.someGroup(), nowMs);
+    while (this.byKey.size > this.maxCounters) this.makeRoom(nowMs);
   }
 
   clear(): void {
     this.byKey.clear();
-    this.lanes.clear();
+    this.groups.clear();
   }
 
-  private lane(group: string): CounterGroup {
-    let lane = this.lanes.get(group);
-    if (lane === undefined) {
-      lane = new CounterGroup();
-      this.lanes.set(group, lane);
+  private groupOf(name: string): CounterGroup {
+    let group = this.groups.get(name);
+    if (group === undefined) {
+      group = new CounterGroup();
+      this.groups.set(name, group);
     }
-    return lane;
+    return group;
   }
 
-  /** One lane after the other, so that lanes without visitors are cleared too. */
-  private someLane(): CounterGroup {
-    let step = this.nextLane?.next();
+  /** One group after the other, so that groups without requests are tidied too. */
+  private someGroup(): CounterGroup {
+    let step = this.nextGroup?.next();
     if (step === undefined || step.done === true) {
-      this.nextLane = this.lanes.entries();
-      step = this.nextLane.next();
+      this.nextGroup = this.groups.entries();
+      step = this.nextGroup.next();
     }
-    const [group, lane] = step.value as [string, CounterGroup];
-    if (lane.size === 0) this.lanes.delete(group);
-    return lane;
+    const [name, group] = step.value as [string, CounterGroup];
+    if (group.size === 0) this.groups.delete(name);
+    return group;
   }
 
-  private clearEnded({ byEnd }: CounterGroup, nowMs: number): void {
-    for (let i = 0; i < 2 && byEnd.first !== undefined && byEnd.first.endsAtMs < nowMs; i++)
-      this.delete(byEnd.first);
+  private removeExpired({ byExpiry }: CounterGroup, nowMs: number): void {
+    for (let i = 0; i < MAX_REMOVED && byExpiry.first !== undefined && byExpiry.first.endsAtMs < nowMs; i++)
+      this.delete(byExpiry.first);
   }
 
   private makeRoom(nowMs: number): void {
     let largest: CounterGroup | undefined;
-    for (let i = Math.min(this.lanes.size, LANES_LOOKED_AT); i > 0; i--) {
-      const lane = this.someLane();
-      const { first } = lane.byEnd;
+    for (let i = Math.min(this.groups.size, MAX_INSPECTED_GROUPS); i > 0; i--) {
+      const group = this.someGroup();
+      const { first } = group.byExpiry;
       if (first !== undefined && first.endsAtMs < nowMs) {
         this.delete(first);
         return;
       }
-      if (largest === undefined || lane.size > largest.size) largest = lane;
+      if (largest === undefined || group.size > largest.size) largest = group;
     }
-    const goes = largest?.evictionCandidate;
-    if (goes === undefined) return;
-    this.onLoss();
-    this.delete(goes);
+    const evicted = largest?.evictionCandidate;
+    if (evicted === undefined) return;
+    this.onEviction();
+    this.delete(evicted);
   }
 }

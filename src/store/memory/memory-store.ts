@@ -1,27 +1,28 @@
 import { type Check, type CheckResult, type Source, toResult } from '../../core/check.js';
-import type { Store, StoreHealth, StoreLog } from '../../core/store.js';
+import type { Log } from '../../core/log.js';
+import type { Store, StoreHealth } from '../../core/store.js';
 import type { Counter } from './counter-group.js';
 import { Counters } from './counters.js';
 
-/** Milliseconds that only ever go forward; where they begin does not matter. */
+/** Milliseconds that only increase; their origin does not matter. */
 export type Clock = () => number;
 
-// Not the time of day: somebody who sets the system's clock would end, or prolong, every window. Looked up at each
-// call, so that a test's fake timers are believed.
+// Not the time of day: a change of the system clock would end or extend every window. Looked up at each call, so that it
+// follows a test's fake timers.
 const monotonic: Clock = () => performance.now();
 
-/** What one check did to its counter, before it is known whether the request passes. */
+/** What a check did to its counter, before it is known whether the request passes. */
 interface Step {
   readonly check: Check;
   readonly counter: Counter | undefined;
-  /** Units charged: the cost, as far as numbers go. */
+  /** Units charged: the cost, or less if the counter has reached its maximum. */
   readonly charged: number;
-  /** Units used after it. */
+  /** Units used after this check. */
   readonly used: number;
   readonly allowed: boolean;
 }
 
-/** What a check has charged, and may have back. */
+/** What a check was charged and can be refunded. */
 interface Charge {
   readonly counter: Counter;
   readonly units: number;
@@ -35,28 +36,28 @@ export class MemoryStore implements Store {
 
   constructor(
     private readonly maxCounters: number,
-    private readonly log: StoreLog,
+    private readonly log: Log,
     private readonly clock: Clock = monotonic,
-    /** What its answers say of where they come from. */
+    /** The `source` of its results. */
     private readonly source: Source = 'store',
   ) {
     this.counters = new Counters(maxCounters, () => {
-      this.warnOfLoss();
+      this.warnOnce();
     });
   }
 
-  /** How many counters there are, those that have ended and not yet been cleared away included. */
+  /** The number of counters, including expired ones that are not removed yet. */
   get size(): number {
     return this.counters.size;
   }
 
-  // What lua/consume.lua does for a request: charge, and take back what does not count where one check denies.
+  // Like lua/consume.lua: charges all checks, and undoes what does not count if one of them denies.
   consume(checks: readonly Check[], refundable = false): CheckResult[] {
     const nowMs = Math.floor(this.clock());
     const steps = checks.map((check) => this.charge(check, nowMs));
     const passes = steps.every(({ allowed }) => allowed);
-    if (!passes) takeBack(steps);
-    const results = steps.map((step) => this.settle(step, passes, nowMs));
+    if (!passes) undoCharges(steps);
+    const results = steps.map((step) => this.finish(step, passes, nowMs));
     for (const { check, used, charged } of steps) {
       if (charged > 0 && used === charged) this.counters.tidy(check.group, nowMs);
     }
@@ -66,15 +67,17 @@ export class MemoryStore implements Store {
 
   peek(checks: readonly Check[]): CheckResult[] {
     const nowMs = Math.floor(this.clock());
-    return checks.map((check) => this.settle(this.look(check, nowMs), true, nowMs));
+    return checks.map((check) => this.finish(this.peekOne(check, nowMs), true, nowMs));
   }
 
   refund(checks: readonly Check[], results: readonly CheckResult[]): CheckResult[] {
     const nowMs = Math.floor(this.clock());
-    const given = checks.map((check, i) => this.giveBack(check, results[i], nowMs));
+    const isRefunded = checks.map((check, i) => this.refundOne(check, results[i], nowMs));
     return results.map((result, i) => {
       const check = checks[i];
-      return check !== undefined && given[i] === true ? this.seen(check, result.allowed, nowMs) : result;
+      return check !== undefined && isRefunded[i] === true
+        ? this.latest(check, result.allowed, nowMs)
+        : result;
     });
   }
 
@@ -90,7 +93,7 @@ export class MemoryStore implements Store {
   }
 
   async open(): Promise<void> {
-    // there is nothing to make ready
+    // there is nothing to connect to
   }
 
   close(): Promise<void> {
@@ -99,11 +102,11 @@ export class MemoryStore implements Store {
   }
 
   private charge(check: Check, nowMs: number): Step {
-    if (check.cost === 0) return this.look(check, nowMs);
+    if (check.cost === 0) return this.peekOne(check, nowMs);
     const { key, group, windowMs, limit, cost } = check;
     const counter = this.counters.get(key, nowMs) ?? this.counters.open(key, group, nowMs + windowMs);
     const before = counter.used;
-    // beyond 2^53 a sum is not exact, and what is charged must be taken back to the unit
+    // sums above 2^53 are not exact, and a charge must be undone exactly
     counter.used = Math.min(before + cost, Number.MAX_SAFE_INTEGER);
     return {
       check,
@@ -114,15 +117,15 @@ export class MemoryStore implements Store {
     };
   }
 
-  private look(check: Check, nowMs: number): Step {
+  private peekOne(check: Check, nowMs: number): Step {
     const counter = this.counters.get(check.key, nowMs);
     const used = counter?.used ?? 0;
     return { check, counter, charged: 0, used, allowed: used + check.cost <= check.limit };
   }
 
-  /** Keeps the counter in order, or drops it when nothing is left in it, and answers the check. */
-  private settle({ check, allowed, ...step }: Step, passes: boolean, nowMs: number): CheckResult {
-    // a look may have come before another check of its request opened the window
+  /** Returns the result of a check. Marks its counter if it has reached the limit; deletes it if it counts nothing. */
+  private finish({ check, allowed, ...step }: Step, passes: boolean, nowMs: number): CheckResult {
+    // a check with cost 0 may come before the check of its request that opened the window
     const counter = step.counter ?? (passes ? undefined : this.counters.get(check.key, nowMs));
     if (counter === undefined) return toResult(check, allowed, 0, 0, this.source);
     const used = passes ? step.used : counter.used;
@@ -135,13 +138,13 @@ export class MemoryStore implements Store {
     steps.forEach(({ check, counter, charged }, i) => {
       const result = results[i];
       if (counter === undefined || result === undefined || !(passes || check.countDenied)) return;
-      // a charge that was cut off at the maximum is not refunded: how much was cut off is not known
+      // a charge that was cut off at the maximum is not refunded: how much was cut off is not known later
       if (charged > 0 && charged === check.cost) this.charges.set(result, { counter, units: charged });
     });
   }
 
-  /** Whether there was something to give back, once; into a later window nothing is. */
-  private giveBack({ key }: Check, result: CheckResult | undefined, nowMs: number): boolean {
+  /** Refunds a result once, unless its window has ended. Returns whether there was a charge to refund. */
+  private refundOne({ key }: Check, result: CheckResult | undefined, nowMs: number): boolean {
     const charge = result && this.charges.get(result);
     if (result === undefined || charge === undefined) return false;
     this.charges.delete(result);
@@ -152,23 +155,24 @@ export class MemoryStore implements Store {
     return true;
   }
 
-  /** What a check is answered now, whatever its counter has come to. */
-  private seen(check: Check, allowed: boolean, nowMs: number): CheckResult {
+  /** The result of a check with what its counter holds now. */
+  private latest(check: Check, allowed: boolean, nowMs: number): CheckResult {
     const counter = this.counters.get(check.key, nowMs);
     return toResult(check, allowed, counter?.used ?? 0, counter ? counter.endsAtMs - nowMs : 0, this.source);
   }
 
-  private warnOfLoss(): void {
+  private warnOnce(): void {
     if (this.hasWarned) return;
     this.hasWarned = true;
     this.log.warn(
-      `There are more than ${this.maxCounters} counters in memory: some are dropped before their window ends, and their ` +
-        'callers counted anew. Raise maxCounters, or count in Redis.',
+      'FREQ_LIMIT_MEMORY_FULL',
+      `There are more than ${this.maxCounters} counters in memory, so some are dropped before they expire and their clients ` +
+        'start again at 0. Raise maxCounters, or set the option redis to count in Redis.',
     );
   }
 }
 
-function takeBack(steps: readonly Step[]): void {
+function undoCharges(steps: readonly Step[]): void {
   for (const { check, counter, charged } of steps) {
     if (counter !== undefined && !check.countDenied) counter.used -= charged;
   }

@@ -1,75 +1,93 @@
-/** Calls that must fail in a row before the server is left alone. */
+/** After this many failures in a row the server is not called any more. */
 const MAX_FAILURES = 5;
-/** How long it is left alone before one call tries it. */
-const REST_MS = 1_000;
-/** Hope lets one call in this time try: a connection that each call breaks gives hope at once. */
+/** How long the server is not called before one call tries it. */
+const PAUSE_MS = 1_000;
+/** How often a new connection may end the pause: a connection that every call breaks is new each time. */
 const PROBE_INTERVAL_MS = 250;
-/** Of failures that come at once, only one in this time counts. */
-const AT_ONCE_MS = 50;
+/** Of the calls that fail with one lost connection, only one counts in this time. */
+const DISCONNECT_INTERVAL_MS = 50;
 
 /**
- * How a call has failed: `sure`, it will be so again; `late`, it had its time, and it may have been chance; `at once`,
- * there was no connection for it, which may be in the making.
+ * Why a call has failed:
+ * - `'permanent'`: the server returned an error, or there is no connection. The next call will fail too;
+ * - `'timeout'`: the server did not answer in time. This may be chance;
+ * - `'disconnected'`: the connection was lost, and may soon be back.
  */
-export type Failure = 'permanent' | 'timeout' | 'disconnected';
+export type FailureKind = 'permanent' | 'timeout' | 'disconnected';
+
+type State =
+  | { readonly isOpen: false; readonly failures: number }
+  | { readonly isOpen: true; readonly reason: string; readonly retryAtMs: number };
+
+const CLOSED: State = { isOpen: false, failures: 0 };
 
 /**
- * Stops asking a server that has failed several times in a row, and lets one call at a time find out whether it is back.
- * Timer-less: it acts when it is asked. An own one, since those of libraries wrap a call in promises of their own and
- * let the other callers wait for the one that tries; here they must be answered without the server at once.
+ * Stops calls to a server that has failed several times in a row, and lets one call at a time find out whether it is back.
+ *
+ * It has no timer: it decides when it is called. It is not from a library, because those wrap each call in promises and let
+ * other calls wait for the one that tries; here the others must be decided without the server at once.
  */
 export class Breaker {
-  private failures = 0;
-  private countsFromMs = -Infinity;
-  private restsUntilMs: number | undefined;
-  private hopesFromMs = -Infinity;
+  private state: State = CLOSED;
+  private ignoresDisconnectsUntilMs = -Infinity;
+  private nextProbeAtMs = -Infinity;
 
   constructor(
-    /** Told what it opened for, or that it closed. */
-    private readonly onChange: (breaker: Breaker, reason: string | undefined) => void,
+    /** The server whose calls it stops. */
+    readonly server: string,
     private readonly clock: () => number = () => performance.now(),
   ) {}
 
   get isOpen(): boolean {
-    return this.restsUntilMs !== undefined;
+    return this.state.isOpen;
   }
 
-  /** Whether a call may go out. While it is open, one in each rest. */
+  /** Why it is open; `undefined` while it is closed. */
+  get reason(): string | undefined {
+    return this.state.isOpen ? this.state.reason : undefined;
+  }
+
+  /** Whether a call may be sent. While it is open, one call after each pause. */
   admits(): boolean {
-    if (this.restsUntilMs === undefined) return true;
+    const { state } = this;
+    if (!state.isOpen) return true;
     const nowMs = this.clock();
-    if (nowMs < this.restsUntilMs) return false;
-    this.restsUntilMs = nowMs + REST_MS;
+    if (nowMs < state.retryAtMs) return false;
+    this.state = { ...state, retryAtMs: nowMs + PAUSE_MS };
     return true;
   }
 
-  succeed(): void {
-    this.failures = 0;
-    if (this.restsUntilMs === undefined) return;
-    this.restsUntilMs = undefined;
-    this.onChange(this, undefined);
+  /** A call has succeeded. */
+  close(): void {
+    this.state = CLOSED;
   }
 
-  fail(reason: string, failure: Failure): void {
+  /** A call has failed. */
+  fail(reason: string, kind: FailureKind): void {
     const nowMs = this.clock();
-    if (failure === 'disconnected' && nowMs < this.countsFromMs) return;
-    this.countsFromMs = nowMs + AT_ONCE_MS;
-    this.failures++;
-    if (failure === 'permanent' || this.isOpen || this.failures >= MAX_FAILURES) this.open(reason);
+    if (kind === 'disconnected' && nowMs < this.ignoresDisconnectsUntilMs) return;
+    this.ignoresDisconnectsUntilMs = nowMs + DISCONNECT_INTERVAL_MS;
+    const { state } = this;
+    if (state.isOpen) {
+      this.open(state.reason);
+      return;
+    }
+    const failures = state.failures + 1;
+    if (kind === 'permanent' || failures >= MAX_FAILURES) this.open(reason);
+    else this.state = { isOpen: false, failures };
   }
 
-  /** For one who knows: the connection is lost. */
+  /** Opens it, or begins a new pause if it is open; `reason` replaces an earlier one. */
   open(reason: string): void {
-    const wasOpen = this.isOpen;
-    this.restsUntilMs = this.clock() + REST_MS;
-    if (!wasOpen) this.onChange(this, reason);
+    this.state = { isOpen: true, reason, retryAtMs: this.clock() + PAUSE_MS };
   }
 
-  /** For one who has reason to hope: the next call tries. */
+  /** Ends the pause, because there is a new connection: the next call tries the server. */
   allowProbe(): void {
+    const { state } = this;
     const nowMs = this.clock();
-    if (this.restsUntilMs === undefined || nowMs < this.hopesFromMs) return;
-    this.hopesFromMs = nowMs + PROBE_INTERVAL_MS;
-    this.restsUntilMs = nowMs;
+    if (!state.isOpen || nowMs < this.nextProbeAtMs) return;
+    this.nextProbeAtMs = nowMs + PROBE_INTERVAL_MS;
+    this.state = { ...state, retryAtMs: nowMs };
   }
 }

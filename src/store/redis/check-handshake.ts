@@ -19,7 +19,7 @@ interface Listener {
 }
 
 const RETRY_MS = 1_000;
-/** Clients that are not known to use the right database, with the server's error if there is one. */
+/** Clients that may use a wrong database, each with the server's error if there is one. */
 const unconfirmed = new WeakMap<object, unknown>();
 
 /** Whether a client that is ready also uses its database. */
@@ -32,7 +32,7 @@ export function refusalOf(client: object): unknown {
   return unconfirmed.get(client);
 }
 
-/** Whether the server has denied AUTH, HELLO or SELECT. A later attempt is not likely to succeed. */
+/** Whether the server has denied AUTH, HELLO or SELECT. Another attempt is unlikely to succeed. */
 export function isRefusedHandshake(error: unknown): boolean {
   const { name, command } = Object(error) as {
     readonly name?: unknown;
@@ -44,8 +44,8 @@ export function isRefusedHandshake(error: unknown): boolean {
 /**
  * Calls the listener when a client becomes ready. Returns a function that stops this.
  *
- * If the server denies SELECT, ioredis only emits an error and continues in database 0. Counters would mix with those of
- * other applications, so such a client is not used. SELECT is tried again once a second.
+ * If the server denies SELECT, ioredis only emits an error and continues in database 0. There, counters would mix with those
+ * of other applications, so such a client is not used. SELECT is retried once a second.
  */
 export function watchDatabase(client: WatchedClient, listener: Listener): () => void {
   if (client.isCluster || client.select === undefined || wantedDatabase(client) === 0) {
@@ -64,11 +64,11 @@ export function watchDatabase(client: WatchedClient, listener: Listener): () => 
 class DatabaseCheck {
   private retry: NodeJS.Timeout | undefined;
   private isStopped = false;
-  /** The connection was opened before this listener was added. */
-  private isUnseen: boolean;
+  /** Whether the connection was opened before this listener was added. */
+  private wasOpenedBefore: boolean;
   private readonly onReady = (): void => void this.confirm();
   private readonly onClose = (): void => {
-    this.isUnseen = false;
+    this.wasOpenedBefore = false;
     clearTimeout(this.retry);
     unconfirmed.set(this.client, undefined);
   };
@@ -82,7 +82,7 @@ class DatabaseCheck {
     private readonly client: WatchedClient,
     private readonly listener: Listener,
   ) {
-    this.isUnseen = client.status === 'ready' || client.status === 'connect';
+    this.wasOpenedBefore = client.status === 'ready' || client.status === 'connect';
     unconfirmed.set(client, undefined);
     client.on?.('ready', this.onReady);
     client.on?.('close', this.onClose);
@@ -99,20 +99,20 @@ class DatabaseCheck {
   }
 
   private async confirm(): Promise<void> {
-    if (this.isUnseen) {
-      await this.ask();
+    if (this.wasOpenedBefore) {
+      await this.selectAgain();
       return;
     }
     const { enableReadyCheck = true } = (this.client.options ?? {}) as {
       readonly enableReadyCheck?: boolean;
     };
-    // without a ready check it is ready before the answer to SELECT; answers come in order, so wait for a later one
-    if (!enableReadyCheck) await this.client.ping?.().catch(this.noteSilence);
+    // without a ready check, 'ready' comes before the answer to SELECT; answers come in order, so wait for a later one
+    if (!enableReadyCheck) await this.client.ping?.().catch(this.noteNoAnswer);
     this.decide();
   }
 
   /** Sends SELECT again, for the database that the client assumes, so nothing changes for other users of the client. */
-  private async ask(): Promise<void> {
+  private async selectAgain(): Promise<void> {
     if (this.client.status !== 'ready') return;
     try {
       await this.client.select?.(wantedDatabase(this.client));
@@ -134,12 +134,12 @@ class DatabaseCheck {
     if (this.isStopped) return;
     this.listener.onRefused(refusal);
     clearTimeout(this.retry);
-    this.retry = setTimeout(() => void this.ask(), RETRY_MS);
+    this.retry = setTimeout(() => void this.selectAgain(), RETRY_MS);
     this.retry.unref();
   }
 
-  /** An error reply is an answer too, and shows that SELECT was answered before. */
-  private readonly noteSilence = (error: unknown): void => {
+  /** An error of the server is an answer too, and shows that SELECT was answered before it. */
+  private readonly noteNoAnswer = (error: unknown): void => {
     const { name } = Object(error) as { readonly name?: unknown };
     if (name !== 'ReplyError') this.onError(error);
   };

@@ -9,47 +9,59 @@ interface ReadOptions {
   readonly redisOptions?: ReadOptions | undefined;
 }
 
-/** Timers of ioredis run before its sockets are read: if the process is busy for that long, answered calls fail. */
+/** ioredis reads its sockets after its timers have run: if the process is busy for this long, answered calls fail. */
 const MIN_MS = 5_000;
-/** Longer than a process should be busy, and still short for a hung server. */
-const PATIENT_MS = 10_000;
+/** Longer than a process should be busy, and still short for a server that hangs. */
+const RECOMMENDED_MS = 10_000;
 
 /**
- * Warnings about the options of a client that was passed in: a line for each option that counts requests twice, keeps a
- * connection to a hung server, or fails when the process is busy. Its queue does not matter: the client is called only when
- * it is ready, and no request waits longer than `timeoutMs`.
+ * Warnings about the options of a client that was passed: one for each option with which requests are counted twice, a
+ * connection to a hanging server is kept, or calls fail when the process is busy. The client's queue does not matter: the
+ * client is called only when it is ready, and no request waits longer than `timeoutMs`.
  */
 export function clientWarnings({ isCluster, options }: RedisClient): string[] {
   const given = (options ?? {}) as ReadOptions;
-  const own = isCluster ? (given.redisOptions ?? {}) : given;
-  const complaints: string[] = [];
-  const complain = (option: string, harm: string): void => {
-    complaints.push(
-      `redis: the client handed in ${harm}: give it ${option}, or give a URL or options instead`,
+  const ofServer = isCluster ? (given.redisOptions ?? {}) : given;
+  const warnings: string[] = [];
+  if (isCluster && given.retryDelayOnFailover !== 0)
+    warnings.push(
+      warning(
+        'may count a request twice, because it resends commands after it has lost a connection',
+        'retryDelayOnFailover: 0',
+      ),
     );
-  };
-  if (isCluster && given.retryDelayOnFailover !== 0) {
-    complain('retryDelayOnFailover: 0', 'asks again when a connection is lost, and may count a visit twice');
-  }
-  if (!isCluster && own.autoResendUnfulfilledCommands !== false && own.maxRetriesPerRequest !== 0) {
-    complain(
-      'maxRetriesPerRequest: 0 and autoResendUnfulfilledCommands: false',
-      'sends unanswered commands again after a reconnect, and may count a visit twice',
+  if (!isCluster && ofServer.autoResendUnfulfilledCommands !== false && ofServer.maxRetriesPerRequest !== 0)
+    warnings.push(
+      warning(
+        'may count a request twice, because it resends unanswered commands after a reconnect',
+        'maxRetriesPerRequest: 0 and autoResendUnfulfilledCommands: false',
+      ),
     );
-  }
-  if (typeof own.socketTimeout !== 'number') {
-    complain(
-      `socketTimeout: ${PATIENT_MS}`,
-      'keeps its connection to a server that hangs, even after a failover',
+  return [...warnings, ...timerWarnings(ofServer)];
+}
+
+function timerWarnings(options: ReadOptions): string[] {
+  const warnings: string[] = [];
+  if (typeof options.socketTimeout !== 'number')
+    warnings.push(
+      warning(
+        'keeps its connection to a server that hangs, even after a failover',
+        `socketTimeout: ${RECOMMENDED_MS}`,
+      ),
     );
-  }
   for (const timer of ['socketTimeout', 'commandTimeout'] as const) {
-    const ms = own[timer];
+    const ms = options[timer];
     if (typeof ms === 'number' && ms < MIN_MS)
-      complain(
-        `${timer}: ${PATIENT_MS}`,
-        `treats the server as hung when this process is busy for ${ms} ms (${timer})`,
+      warnings.push(
+        warning(
+          `treats the server as hanging when this process is busy for ${ms} ms (${timer})`,
+          `${timer}: ${RECOMMENDED_MS}`,
+        ),
       );
   }
-  return complaints;
+  return warnings;
+}
+
+function warning(problem: string, option: string): string {
+  return `The client in the option redis ${problem}. Create it with ${option}, or set redis to a URL or options.`;
 }

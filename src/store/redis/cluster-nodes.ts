@@ -1,6 +1,6 @@
 import { isWritable, type LinkedClient } from './returning-link.js';
 
-/** One connection of a Cluster client. */
+/** A connection of a Cluster client. */
 export interface ClusterNode extends LinkedClient {
   readonly options: { readonly host?: string | undefined; readonly port?: number | undefined };
   connect(): Promise<unknown>;
@@ -19,17 +19,17 @@ export interface ClusterClient {
 }
 
 /**
- * The connections of a Cluster client, each by its server.
+ * The connections of a Cluster client, by server.
  *
  * ioredis drops a lost connection, and opens it again when another server reports this server. Until then each call to it
  * fails. So the slots are refreshed at once when a connection is lost, and calls can wait for that.
  */
 export class ClusterNodes {
   private readonly nodes = new Map<string, ClusterNode>();
-  /** Servers whose connection was lost and whose slots are being refreshed. */
-  private readonly lookedUp = new Set<string>();
-  /** How to stop hearing of each connection; the client may live longer than this. */
-  private readonly silence = new Map<ClusterNode, () => void>();
+  /** Servers whose connection was lost, while the slots are being refreshed. */
+  private readonly refreshing = new Set<string>();
+  /** Functions that remove the listeners of a connection; the client may live longer than this. */
+  private readonly stopListening = new Map<ClusterNode, () => void>();
   private readonly onAdd = (node: ClusterNode): void => {
     this.add(node);
   };
@@ -44,7 +44,7 @@ export class ClusterNodes {
 
   /** Whether a call to this server is sent at once. For an unknown server the client uses another one. */
   isReady(server: string): boolean {
-    if (this.lookedUp.has(server)) return false;
+    if (this.refreshing.has(server)) return false;
     const node = this.nodes.get(server);
     // in the status `wait` the first call opens the connection
     return node === undefined || node.status === 'wait' || isWritable(node);
@@ -52,7 +52,7 @@ export class ClusterNodes {
 
   /** Whether the connection to this server is being opened. In a Cluster each is tried once. */
   isReturning(server: string): boolean {
-    if (this.lookedUp.has(server)) return true;
+    if (this.refreshing.has(server)) return true;
     const node = this.nodes.get(server);
     return node !== undefined && node.status !== 'wait' && node.status !== 'end';
   }
@@ -60,10 +60,10 @@ export class ClusterNodes {
   /** Removes the listeners. */
   detach(): void {
     this.cluster.off?.('+node', this.onAdd);
-    for (const stop of this.silence.values()) stop();
-    this.silence.clear();
+    for (const stop of this.stopListening.values()) stop();
+    this.stopListening.clear();
     this.nodes.clear();
-    this.lookedUp.clear();
+    this.refreshing.clear();
   }
 
   private add(node: ClusterNode): void {
@@ -75,28 +75,28 @@ export class ClusterNodes {
       this.onChange();
     };
     const onEnd = (): void => {
-      this.silence.get(node)?.();
-      this.silence.delete(node);
+      this.stopListening.get(node)?.();
+      this.stopListening.delete(node);
       if (this.nodes.get(server) !== node) return;
       this.nodes.delete(server);
       // not for a server that was never reached: it would be refreshed forever
-      if (wasReady && this.cluster.status === 'ready') this.lookUp(server);
+      if (wasReady && this.cluster.status === 'ready') this.refresh(server);
       this.onChange();
     };
     node.on('ready', onReady);
     node.on('end', onEnd);
-    this.silence.set(node, () => {
+    this.stopListening.set(node, () => {
       node.off('ready', onReady);
       node.off('end', onEnd);
     });
   }
 
-  private lookUp(server: string): void {
+  private refresh(server: string): void {
     const { cluster } = this;
     if (cluster.refreshSlotsCache === undefined) return;
-    this.lookedUp.add(server);
+    this.refreshing.add(server);
     cluster.refreshSlotsCache(() => {
-      this.lookedUp.delete(server);
+      this.refreshing.delete(server);
       this.onChange();
     });
   }

@@ -1,16 +1,24 @@
 import timers from 'node:timers';
 import type { Check, CheckResult } from '../../core/check.js';
-import { Batch, type PendingRequest } from './redis-codec.js';
+import { Batch, type UnsentRequest } from './batch.js';
 
-// the module's own, and taken once, so that a test's fake timers do not keep visits from the server
+// taken from the module at load time, so that a test's fake timers cannot keep requests waiting
 const { setImmediate } = timers;
 
+/** Sends the batches of one turn. */
+export interface BatchWriter {
+  /** Sends batches, in their order. */
+  write(batches: readonly Batch[]): void;
+  /** Sends at once from now on. */
+  close(): void;
+}
+
 /**
- * Gathers the checks of all requests that arrive in one turn of the event loop, and sends them together.
+ * Collects the checks of all requests that arrive in one turn of the event loop, and sends them together.
  *
- * Under HTTP each request is a callback of its own: microtasks and `nextTick` end with it, so nothing short of
- * `setImmediate` sees two of them. It runs at the end of the turn; a lone request waits for no timer.
- * The order of arrival is the order of counting. In a Cluster only what has one hash tag may travel together.
+ * With HTTP each request is a callback of its own: microtasks and `nextTick` end with it, so only `setImmediate` can see two
+ * of them. It runs at the end of the turn, so a single request does not wait for a timer.
+ * The order of arrival is the order of counting. In a Cluster only requests with the same hash tag may share a call.
  */
 export class Coalescer {
   private batches: Batch[] = [];
@@ -18,17 +26,22 @@ export class Coalescer {
   private readonly open = new Map<string, Batch>();
 
   constructor(
-    /** Sends the calls of one turn, in their order. */
-    private readonly send: (batches: readonly Batch[]) => void,
+    private readonly writer: BatchWriter,
     /** Whether requests may share a call; else each is sent at once, on its own. */
     private readonly coalesce: boolean,
   ) {}
 
-  ask(tag: string, request: Omit<PendingRequest, 'resolve' | 'reject'>): Promise<CheckResult[]> {
+  add(tag: string, request: UnsentRequest): Promise<CheckResult[]> {
     return new Promise((resolve, reject) => {
       this.batchFor(tag, request.checks).add({ ...request, resolve, reject });
       if (!this.coalesce) this.flush();
     });
+  }
+
+  /** Sends what has been collected, and later requests at once. */
+  close(): void {
+    this.writer.close();
+    this.flush();
   }
 
   private batchFor(tag: string, checks: readonly Check[]): Batch {
@@ -44,12 +57,11 @@ export class Coalescer {
     return batch;
   }
 
-  /** Sends what has gathered. */
-  flush(): void {
+  private flush(): void {
     if (this.batches.length === 0) return;
     const { batches } = this;
     this.batches = [];
     this.open.clear();
-    this.send(batches);
+    this.writer.write(batches);
   }
 }

@@ -1,7 +1,7 @@
 import timers from 'node:timers';
-import { listeningClock } from './listening-clock.js';
+import { listeningClock, type Waiting } from './listening-clock.js';
 
-// the module's own, and taken once, so that a test's fake timers do not keep requests waiting
+// taken from the module at load time, so that a test's fake timers cannot keep requests waiting
 const { setImmediate } = timers;
 
 /** A server did not answer within the time of a call. */
@@ -9,7 +9,7 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 
   constructor() {
-    super('no answer in time');
+    super('timed out');
   }
 }
 
@@ -24,36 +24,23 @@ export class Deadline {
     this.endsAtMs = listeningClock.now() + ms;
   }
 
-  /** For a request that began to wait at `startMs` of `listeningClock`. */
-  static since(startMs: number, ms: number): Deadline {
-    return new Deadline(ms - (listeningClock.now() - startMs));
+  /** For a request that began to wait at `queuedAtMs` of `listeningClock`. */
+  static since(queuedAtMs: number, ms: number): Deadline {
+    return new Deadline(ms - (listeningClock.now() - queuedAtMs));
   }
 
   /** Resolves with the answer; rejects with a `TimeoutError` if it does not come in time. */
   wait<T>(answer: Promise<T>, onTimeout?: () => void): Promise<T> {
     return new Promise((resolve, reject) => {
-      let isSettled = false;
-      const waiting = {
-        look: (heardMs: number): number | undefined => {
-          const leftMs = this.endsAtMs - heardMs;
-          if (leftMs > 0) return leftMs;
-          afterLastLook(() => {
-            if (!isSettled) onTimeout?.();
-            reject(new TimeoutError());
-          });
-          return undefined;
-        },
-      };
-      listeningClock.add(waiting);
+      const wait = new Wait(this.endsAtMs, reject, onTimeout);
+      listeningClock.add(wait);
       answer.then(
         (value) => {
-          isSettled = true;
-          listeningClock.delete(waiting);
+          wait.end();
           resolve(value);
         },
         (error: unknown) => {
-          isSettled = true;
-          listeningClock.delete(waiting);
+          wait.end();
           // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it is passed on as it is
           reject(error);
         },
@@ -62,10 +49,41 @@ export class Deadline {
   }
 }
 
+/** The wait for one answer. */
+class Wait implements Waiting {
+  private hasEnded = false;
+
+  constructor(
+    private readonly endsAtMs: number,
+    private readonly reject: (error: Error) => void,
+    private readonly onTimeout: (() => void) | undefined,
+  ) {}
+
+  onTick(clockMs: number): number | undefined {
+    if (clockMs < this.endsAtMs) return this.endsAtMs - clockMs;
+    afterLastRead(() => {
+      if (!this.hasEnded) this.onTimeout?.();
+      this.reject(new TimeoutError());
+    });
+    return undefined;
+  }
+
+  /** The answer has come. */
+  end(): void {
+    this.hasEnded = true;
+    listeningClock.delete(this);
+  }
+}
+
 /**
- * Timers run before the sockets are read, so the answer may have arrived already: the sockets are read once more first. Two
- * turns later, because work queued for the next turn may be what keeps the process busy.
+ * Timers run before the sockets are read, so the answer may have arrived already: the sockets are read once more first. This
+ * takes two turns, because work queued for the next turn may be what keeps the process busy.
  */
-function afterLastLook(then: () => void): void {
+function afterLastRead(then: () => void): void {
   setImmediate(() => setImmediate(then));
+}
+
+/** Waits for a promise, but not longer than this. Ignores how it ends. */
+export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise<void> {
+  await new Deadline(ms).wait(promise).catch(() => undefined);
 }

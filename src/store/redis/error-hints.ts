@@ -1,66 +1,67 @@
 import { formatError } from '../../core/errors.js';
 import { ARGUMENTS } from './without-command.js';
 
-const RIGHTS = '+evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpiretime +time +get +set +del +info';
-const CLUSTER_RIGHTS = '+cluster|slots +cluster|shards +readonly +asking';
+const PERMISSIONS =
+  '+evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpiretime +time +get +set +del +info';
+const CLUSTER_PERMISSIONS = '+cluster|slots +cluster|shards +readonly +asking';
 
-/** What to do about what a server refuses. */
+/** What to do about the errors of a server. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
-  [/OOM/, 'it is full: raise maxmemory, or give the limiter a Redis of its own'],
+  [/OOM/, 'Redis is full: raise maxmemory, or give the limiter its own Redis'],
   [
     /unknown command\W+info\b/i,
-    'its INFO is renamed or disabled: set enableReadyCheck: false, or enable the command',
+    'INFO is renamed or disabled on the server: set enableReadyCheck: false, or enable the command',
   ],
   [
     /unknown command\W+select\b/i,
-    'its SELECT is renamed or disabled: leave db out and give each application its own namespace, or enable the command',
+    'SELECT is renamed or disabled on the server: leave db out and give each application its own namespace, or enable the command',
   ],
   [
     /unknown (\w+ )?command/i,
-    'a command is renamed or disabled there: enable EVALSHA and EVAL, and what the script calls: INCR, INCRBY, DECRBY, PTTL, PEXPIRE, TIME, GET, SET, DEL',
+    'a command is renamed or disabled on the server: enable EVALSHA and EVAL, and the commands of the script: INCR, INCRBY, DECRBY, PTTL, PEXPIRE, TIME, GET, SET, DEL',
   ],
   [
     /'select'/i,
-    'the connection is not used: give its user +select, or leave db out and give each application its own namespace',
+    'the connection is not used, because it would count in database 0: grant +select to the Redis user, or leave db out and give each application its own namespace',
   ],
   [
     /DB index is out of range/i,
-    'the server has no such database: raise `databases` in its configuration, or leave db out and give each application its own namespace',
+    'the server does not have this database: raise `databases` in its configuration, or leave db out and give each application its own namespace',
   ],
   [
     /NOPERM|can't run this command|No permissions/i,
-    `its user lacks a permission; these suffice: ~<namespace>:* ${RIGHTS}, with a db +select, in a Cluster ${CLUSTER_RIGHTS} too (before Redis 7 without +pexpiretime; with a keyPrefix ~<keyPrefix><namespace>:*)`,
+    `the Redis user lacks a permission. It needs ~<namespace>:* ${PERMISSIONS}; with db also +select; in a Cluster also ${CLUSTER_PERMISSIONS}; before Redis 7 without +pexpiretime; with keyPrefix ~<keyPrefix><namespace>:*`,
   ],
-  [/NOAUTH|WRONGPASS|invalid password/i, 'check the user and the password'],
+  [/NOAUTH|WRONGPASS|invalid password/i, 'check the user name and the password'],
   [
     /WRONGTYPE|not an integer|would overflow/,
-    'something else has written under the namespace: delete the key, or choose another namespace',
+    'another program has written to a key in this namespace: delete that key, or choose another namespace',
   ],
-  [/READONLY/, 'it is a replica: name the primary, or the sentinels that know it'],
-  [/LOADING/, 'it is still reading its data'],
-  [/BUSY/, "another client's script holds it up"],
-  [/MISCONF/, 'it cannot save its data, and takes no writes'],
-  [/NOREPLICAS/, 'it has too few replicas to take writes'],
+  [/READONLY/, 'the server is a replica: connect to the primary, or to the sentinels that know it'],
+  [/LOADING/, 'the server is still loading its data'],
+  [/BUSY/, "another client's script blocks the server"],
+  [/MISCONF/, 'the server cannot save its data, so it accepts no writes'],
+  [/NOREPLICAS/, 'the server has too few replicas, so it accepts no writes'],
   [/CLUSTERDOWN/, 'a part of the cluster is down'],
   [
     /CROSSSLOT|MOVED|not allowed in cluster mode/,
-    'it is a Cluster: set redis to { cluster: [nodes] } or a Cluster client',
+    'the server is part of a Cluster: set redis to { cluster: [nodes] } or to a Cluster client',
   ],
-  [/in time/, 'it hangs, is too slow, or timeoutMs is too short for the way to it'],
+  [/timed out/, 'Redis hangs or is too slow, or timeoutMs is too short for the network'],
 ];
 
-/** Shorter arguments are not personal data, and may occur in any text. */
+/** Shorter arguments are not personal data, and may be part of any message. */
 const MIN_ARGUMENT_LENGTH = 6;
 
-/** An error of a server or a client for logs, with a hint on what to do if there is one. */
+/** An error of a server or a client as one line for logs, with a hint on what to do if there is one. */
 export function describe(error: unknown): string {
   return withHint(formatError(withoutArguments(error)));
 }
 
 /** Adds a hint on what to do to a message, if there is one. */
 export function withHint(message: string): string {
-  const advice = HINTS.find(([pattern]) => pattern.test(message))?.[1];
-  return advice === undefined ? message : `${message} (${advice})`;
+  const hint = HINTS.find(([pattern]) => pattern.test(message))?.[1];
+  return hint === undefined ? message : `${message} (${hint})`;
 }
 
 /** Error messages of servers may contain arguments of the command, and those include keys with addresses and phone numbers. */

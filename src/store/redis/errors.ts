@@ -1,21 +1,34 @@
 import { FreqLimitError, formatError } from '../../core/errors.js';
+import type { FailureKind } from './breaker.js';
 import { describe } from './error-hints.js';
-import type { Failure } from './breaker.js';
 import { withoutCommand } from './without-command.js';
 
-/** A client that would keep for later what it is asked now. */
+/** A call was not sent, because the client would queue it. */
 export class NotReadyError extends Error {
   override readonly name = 'NotReadyError';
 }
 
-export function toFailure(error: unknown): FreqLimitError {
-  const message = `Redis gave no answer: ${describe(error)}`;
-  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', message, { cause: withoutCommand(error) });
+/** An error of the server in the reply of a script. Has the name that ioredis gives to errors of the server. */
+export class ReplyError extends Error {
+  override readonly name = 'ReplyError';
 }
 
-export function kindOf(error: unknown): Failure {
-  if (isRefusal(error) || error instanceof NotReadyError) return 'permanent';
+/** The error of the store for any error of a call. */
+export function toFailure(error: unknown): FreqLimitError {
+  if (error instanceof FreqLimitError) return error;
+  const problem = isReplyError(error) ? 'Redis returned an error' : 'Redis did not answer';
+  const cause = withoutCommand(error);
+  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', `${problem}: ${describe(error)}`, { cause });
+}
+
+export function kindOf(error: unknown): FailureKind {
+  if (isReplyError(error) || error instanceof NotReadyError) return 'permanent';
   return isDisconnect(error) ? 'disconnected' : 'timeout';
+}
+
+/** The server itself has returned the error. */
+function isReplyError(error: unknown): boolean {
+  return (Object(error) as { readonly name?: unknown }).name === 'ReplyError';
 }
 
 /** The connection was lost, or there is none at the moment. */
@@ -23,22 +36,17 @@ function isDisconnect(error: unknown): boolean {
   return /Connection is closed|max retries per request/.test(formatError(error));
 }
 
-/** The server itself has said no. */
-function isRefusal(error: unknown): boolean {
-  return (Object(error) as { readonly name?: unknown }).name === 'ReplyError';
-}
-
-/** The keys of one slot are on their way from one server to another. Nothing was run. */
+/** The keys of one slot are moving from one server to another. Nothing was run. */
 export function isMoving(error: unknown): boolean {
   return /TRYAGAIN|Too many Cluster redirections.*(MOVED|ASK|CLUSTERDOWN)/.test(formatError(error));
 }
 
-/** `maxmemory` is reached, and nothing may be evicted. */
+/** The server has reached `maxmemory`, and may not evict keys. */
 export function isFull(error: unknown): boolean {
   return /^\W?OOM\b|: -?OOM\b/.test(formatError(error));
 }
 
-/** The value of a key is not a counter. All other errors concern the server, whatever the key. */
+/** The value of a key is not a counter. All other errors concern the server, whatever the key is. */
 export function isAboutKey(error: unknown): boolean {
   return /WRONGTYPE|not an integer|out of range|would overflow/.test(formatError(error));
 }

@@ -9,35 +9,36 @@ const MAX_COUNTERS = 10_000;
  */
 export class FullServers {
   /** How many counters were created since the server became full. */
-  private readonly opened = new Map<string, number>();
+  private readonly created = new Map<string, number>();
 
   /** Whether a call may still create counters although the server is full. */
   admits(server: string): boolean {
-    return (this.opened.get(server) ?? 0) < MAX_COUNTERS;
+    return (this.created.get(server) ?? 0) < MAX_COUNTERS;
   }
 
   /** A call succeeded only with the flag for a full server. */
-  isFull(server: string): void {
-    if (!this.opened.has(server)) this.opened.set(server, 0);
+  noteFull(server: string): void {
+    if (!this.created.has(server)) this.created.set(server, 0);
   }
 
-  /** A charge succeeded in the usual way. */
-  hasRoom(server: string): void {
-    this.opened.delete(server);
+  /** A charge succeeded without the flag. */
+  noteRoom(server: string): void {
+    this.created.delete(server);
   }
 
   /** A call has created this many counters. */
-  letIn(server: string, counters: number): void {
-    const opened = this.opened.get(server);
-    if (opened !== undefined) this.opened.set(server, opened + counters);
+  noteCreated(server: string, counters: number): void {
+    const created = this.created.get(server);
+    if (created !== undefined) this.created.set(server, created + counters);
   }
 
-  /** Adds the reason to the health of the store if a server is full. */
-  seenIn(health: StoreHealth): StoreHealth {
-    if (!health.isUp || this.opened.size === 0) return health;
+  /** Adds a warning to the health of the store if a server is full. */
+  withWarning(health: StoreHealth): StoreHealth {
+    if (!health.isUp || this.created.size === 0) return health;
     return {
       ...health,
-      reason: 'Redis is full (maxmemory): only a limited number of new counters is created; raise maxmemory',
+      reason:
+        'Redis is full (maxmemory), so only a limited number of new counters is created: raise maxmemory',
     };
   }
 }

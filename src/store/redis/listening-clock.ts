@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import timers from 'node:timers';
 
-// the modules' own, and taken once, so that a test's fake timers do not keep requests waiting
+// taken from the modules at load time, so that a test's fake timers cannot keep requests waiting
 const { setTimeout } = timers;
 const nowMs = performance.now.bind(performance);
 
@@ -10,13 +10,13 @@ const TICK_MS = 10;
 /** The most that one tick counts. If the gap between two ticks is longer, the process itself was blocked. */
 const MAX_GAP_MS = 25;
 
-/** Something that waits for a server. */
+/** Something that waits for an answer of a server. */
 export interface Waiting {
   /**
    * Called on each tick.
    * @returns milliseconds until the next tick that it needs, or `undefined` if it has stopped waiting
    */
-  look(heardMs: number): number | undefined;
+  onTick(clockMs: number): number | undefined;
 }
 
 /**
@@ -28,53 +28,53 @@ export interface Waiting {
  */
 class ListeningClock {
   private readonly waiting = new Set<Waiting>();
-  private heardMs = 0;
-  private lookedAtMs = 0;
+  private countedMs = 0;
+  private tickedAtMs = 0;
   private timer: NodeJS.Timeout | undefined;
 
   /** Milliseconds counted so far. Only differences have a meaning, and only while something waits. */
   now(): number {
     const now = nowMs();
-    if (this.timer === undefined) this.lookedAtMs = now;
-    return this.heardMs + Math.min(now - this.lookedAtMs, MAX_GAP_MS);
+    if (this.timer === undefined) this.tickedAtMs = now;
+    return this.countedMs + Math.min(now - this.tickedAtMs, MAX_GAP_MS);
   }
 
   add(waiting: Waiting): void {
     if (this.timer === undefined) {
-      this.lookedAtMs = nowMs();
+      this.tickedAtMs = nowMs();
       this.schedule(TICK_MS);
     }
     this.waiting.add(waiting);
   }
 
   delete(waiting: Waiting): void {
-    // the timer ends by itself: it costs less to keep it for the next call than to make another
+    // the timer ends by itself: keeping it for the next call costs less than another one
     this.waiting.delete(waiting);
   }
 
   private schedule(ms: number): void {
     this.timer = setTimeout(() => {
-      this.look();
+      this.tick();
     }, ms);
   }
 
-  private look(): void {
-    this.heardMs = this.now();
-    this.lookedAtMs = nowMs();
+  private tick(): void {
+    this.countedMs = this.now();
+    this.tickedAtMs = nowMs();
     let nextMs = TICK_MS;
     try {
       for (const waiting of this.waiting) {
-        const ms = waiting.look(this.heardMs);
+        const ms = waiting.onTick(this.countedMs);
         if (ms === undefined) this.waiting.delete(waiting);
         else if (ms < nextMs) nextMs = ms;
       }
     } finally {
-      // a clock that stopped would let every request wait without end
+      // if the clock stopped, every request would wait forever
       if (this.waiting.size === 0) this.timer = undefined;
       else this.schedule(nextMs);
     }
   }
 }
 
-/** One for the process: when it is blocked, everything that waits is blocked. */
+/** One for the process: when the process is blocked, everything that waits is blocked. */
 export const listeningClock = new ListeningClock();

@@ -92,9 +92,9 @@ export const CLUSTER_NAMES = namesOf<RedisClusterClientOptions>({
 
 /** Option names of other libraries, and what to use here. */
 const HINTS: Readonly<Record<string, string>> = {
-  url: "give the URL itself: redis: 'redis://host:6379'",
-  uri: "give the URL itself: redis: 'redis://host:6379'",
-  connectionString: "give the URL itself: redis: 'redis://host:6379'",
+  url: "use the URL itself: redis: 'redis://host:6379'",
+  uri: "use the URL itself: redis: 'redis://host:6379'",
+  connectionString: "use the URL itself: redis: 'redis://host:6379'",
   hostname: 'did you mean host?',
   server: 'did you mean host?',
   socket: 'did you mean host and port, or path?',
@@ -120,18 +120,18 @@ export function hintFor(name: string, known: ReadonlySet<string>): string | unde
 
 /** The known name that differs by at most two characters, ignoring case. */
 function nearest(name: string, known: ReadonlySet<string>): string | undefined {
-  const most = Math.min(2, Math.floor(name.length / 3));
+  const max = Math.min(2, Math.floor(name.length / 3));
   let best: string | undefined;
-  let least = most + 1;
+  let min = max + 1;
   for (const one of known) {
-    if (Math.abs(one.length - name.length) > most) continue;
+    if (Math.abs(one.length - name.length) > max) continue;
     const steps = distance(name.toLowerCase(), one.toLowerCase());
-    if (steps < least) [best, least] = [one, steps];
+    if (steps < min) [best, min] = [one, steps];
   }
   return best;
 }
 
-/** The number of insertions, deletions, changes and swaps of neighbours between two texts (Damerau-Levenshtein). */
+/** The number of insertions, deletions, changes and swaps of neighbors between two strings (Damerau-Levenshtein). */
 function distance(a: string, b: string): number {
   let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {

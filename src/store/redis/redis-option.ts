@@ -1,13 +1,13 @@
 import type { RedisClusterOptions, RedisConnectionOptions } from './redis-options.js';
 
 /**
- * What we need of a client: any `Redis` or `Cluster` of ioredis 5 or 6, whichever copy it comes from.
- * Known by its methods, since the class of another copy is another class.
+ * A client of ioredis 5 or 6, `Redis` or `Cluster`, from any copy of the package. It is recognized by its methods, because
+ * the class of another copy is a different class.
  */
 export interface RedisClient {
   readonly status: string;
   readonly isCluster: boolean;
-  /** The socket; none before the first connection. */
+  /** The socket; `undefined` before the first connection. */
   readonly stream?: { cork(): void; uncork(): void; readonly writable?: boolean } | undefined;
   evalsha(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>;
   eval(script: string, numkeys: number, ...args: string[]): Promise<unknown>;
@@ -21,11 +21,11 @@ export interface RedisClient {
   on?(event: 'ready' | 'close' | 'end' | 'error', listener: (error: unknown) => void): unknown;
   off?(event: 'ready' | 'close' | 'end' | 'error', listener: (error: unknown) => void): unknown;
   readonly options?: object | undefined;
-  /** Of a Cluster: the servers of each slot, its primary first. */
+  /** In a Cluster: the servers of each slot, the primary first. */
   readonly slots?: readonly (readonly string[] | undefined)[] | undefined;
 }
 
-/** Where Redis is, or a client that is already connected to it. */
+/** A URL, the options of a client, or a client. */
 export type RedisOption = string | RedisConnectionOptions | RedisClusterOptions | RedisClient;
 
 export function isClient(redis: unknown): redis is RedisClient {

@@ -1,8 +1,8 @@
 import type { ConnectionOptions } from 'node:tls';
 
 /*
- * The options of ioredis 5 and 6, declared here because an application that counts in memory has no ioredis and must still
- * compile. The option types of both versions can be assigned to these.
+ * The options of ioredis 5 and 6. They are declared here because an application that counts in memory does not need ioredis
+ * and must still compile. The option types of both versions are assignable to these.
  */
 
 /** Maps the address of a server to the address at which this process reaches it: an object or a function. */

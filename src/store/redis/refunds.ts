@@ -1,34 +1,43 @@
 import type { Check, CheckResult } from '../../core/check.js';
+import type { LimitedLog } from '../../core/limited-log.js';
+import type { PendingRequest } from './batch.js';
 import { Deadline } from './deadline.js';
-import { isMoving } from './errors.js';
-import { readRefunds, type Refund, type PendingRequest } from './redis-codec.js';
+import { isMoving, toFailure } from './errors.js';
+import { refundLua } from './lua.generated.js';
+import { encodeRefunds, readRefunds, type Refund } from './refund-codec.js';
+import { Script } from './script.js';
+import type { Sender } from './sender.js';
+import type { ServerHealth } from './server-health.js';
+import type { Servers } from './servers.js';
 
-/** What was charged for a result, and may be given back. */
+const REFUND = new Script(refundLua);
+
+/** What a result was charged. */
 interface Charge {
-  /** The server's clock at the end of the window that was charged. */
+  /** The end of the window that was charged, by the server's clock. */
   readonly endsAtMs: number;
-  /** The end of the time that the request itself has. */
+  /** The deadline of the request. */
   readonly deadline: Deadline;
 }
 
-/** What refunds need of their store. */
-export interface RefundHost {
+export interface RefundsParts {
+  readonly sender: Sender;
+  readonly servers: Servers;
+  readonly health: ServerHealth;
+  readonly log: LimitedLog;
   readonly timeoutMs: number;
-  /** Runs the script on the server of a key, and resolves with its reply. */
-  call(refunds: readonly Refund[], key: string): Promise<unknown>;
-  onFailure(error: unknown): void;
 }
 
-/** Remembers what requests were charged, and gives it back. */
+/** Remembers what requests were charged, and refunds it by lua/refund.lua. */
 export class Refunds {
   private readonly charges = new WeakMap<CheckResult, Charge>();
 
-  constructor(private readonly host: RefundHost) {}
+  constructor(private readonly parts: RefundsParts) {}
 
-  /** Notes which windows a request is charged in. Of a denied request only what counts in any case. */
+  /** Notes which windows a request is charged in; if it is denied, only checks with `countDenied`. */
   noteCharges(
     checks: readonly Check[],
-    deadline = new Deadline(this.host.timeoutMs),
+    deadline = new Deadline(this.parts.timeoutMs),
   ): NonNullable<PendingRequest['onEnds']> {
     return (endsAtMs, results) => {
       const passes = results.every(({ allowed }) => allowed);
@@ -41,16 +50,38 @@ export class Refunds {
   }
 
   /**
-   * Gives back what results were charged.
+   * Refunds what results were charged, each once.
    * @param isInTime whether the request still waits: then the refund has the rest of its time, else `timeoutMs`. What takes
-   *   longer continues without an answer
-   * @returns the results as they are afterwards
+   *   longer continues in the background
+   * @returns the results as they are afterwards; unchanged where the refund has failed
    */
   async refund(
     checks: readonly Check[],
     results: readonly CheckResult[],
     isInTime: boolean,
   ): Promise<CheckResult[]> {
+    const { refunds, deadline } = this.takeCharges(checks, results);
+    const refunded = new Map<CheckResult, CheckResult>();
+    try {
+      const limit = (isInTime ? deadline : undefined) ?? new Deadline(this.parts.timeoutMs);
+      const answers = await limit.wait(this.send(refunds));
+      refunds.forEach(({ result }, i) => refunded.set(result, answers[i] ?? result));
+    } catch (error) {
+      const { message } = toFailure(error);
+      this.parts.log.error(
+        'FREQ_LIMIT_STORE_ERROR',
+        message,
+        `Refund failed; the request stays counted: ${message}`,
+      );
+    }
+    return results.map((result) => refunded.get(result) ?? result);
+  }
+
+  /** What these results were charged, and the deadline of their request. They cannot be refunded again. */
+  private takeCharges(
+    checks: readonly Check[],
+    results: readonly CheckResult[],
+  ): { readonly refunds: Refund[]; readonly deadline: Deadline | undefined } {
     const refunds: Refund[] = [];
     let deadline: Deadline | undefined;
     results.forEach((result, i) => {
@@ -58,28 +89,28 @@ export class Refunds {
       if (check === undefined || charge === undefined) return;
       this.charges.delete(result);
       refunds.push({ check, result, endsAtMs: charge.endsAtMs });
-      if (isInTime) deadline ??= charge.deadline;
+      deadline ??= charge.deadline;
     });
-    const after = new Map<CheckResult, CheckResult>();
-    try {
-      deadline ??= new Deadline(this.host.timeoutMs);
-      const answers = await deadline.wait(this.send(refunds));
-      refunds.forEach(({ result }, i) => after.set(result, answers[i] ?? result));
-    } catch (error) {
-      this.host.onFailure(error);
-    }
-    return results.map((result) => after.get(result) ?? result);
+    return { refunds, deadline };
   }
 
   private async send(refunds: readonly Refund[]): Promise<CheckResult[]> {
     const [first] = refunds;
     if (first === undefined) return [];
     try {
-      return readRefunds(refunds, await this.host.call(refunds, first.check.key));
+      return readRefunds(refunds, await this.call(refunds, first.check.key));
     } catch (error) {
-      if (!isMoving(error) || refunds.length === 1) throw error;
+      if (refunds.length === 1 || !isMoving(error)) throw error;
       const single = await Promise.all(refunds.map((refund) => this.send([refund])));
       return single.flat();
     }
+  }
+
+  private async call(refunds: readonly Refund[], key: string): Promise<unknown> {
+    const { sender, servers, health, timeoutMs } = this.parts;
+    const server = servers.of(key);
+    if (health.breakerOf(server).isOpen) throw health.toError();
+    const deadline = new Deadline(timeoutMs);
+    return sender.call(REFUND, { ...encodeRefunds(refunds), server, requests: 1, deadline });
   }
 }

@@ -30,10 +30,10 @@ export class ReturningLink {
       },
       close: () => {
         if (this.wasReady) this.beginReturn();
-        else this.lose();
+        else this.reportLost();
       },
       end: () => {
-        this.lose();
+        this.reportLost();
       },
     };
     this.each((event, on) => client.on?.(event, on));
@@ -67,7 +67,7 @@ export class ReturningLink {
     this.onChange();
   }
 
-  private lose(): void {
+  private reportLost(): void {
     this.wasReady = false;
     this.isReconnecting = false;
     this.onLost();

@@ -1,22 +1,22 @@
 import timers from 'node:timers';
 
-// the module's own, and taken once, so that a test's fake timers do not keep it from connecting
+// taken from the module at load time, so that a test's fake timers cannot keep it from connecting
 const { setTimeout, clearTimeout } = timers;
 
-/** What is used of ioredis' `Redis`. */
+/** The part of ioredis' `Redis` that is used here. */
 export interface RevivableClient {
   connect(): Promise<unknown>;
   on(event: 'connecting' | 'close' | 'end', listener: () => void): unknown;
 }
 
-const REST_MS = 50;
+const PAUSE_MS = 50;
 
 /**
  * Connects a client again after ioredis has given up by mistake.
  *
  * If a failover is announced while ioredis queries a sentinel for the primary, its connector stops and the client ends: it
- * never retries, and every later call fails. This `end` follows `connecting`. An `end` that `retryStrategy` or `disconnect()`
- * has caused follows `close`.
+ * never retries, and every later call fails. This `end` event follows `connecting`; an `end` caused by `retryStrategy` or
+ * `disconnect()` follows `close`.
  * @returns a function that stops it
  */
 export function reviveAfterBrokenLookUp(client: RevivableClient): () => void {
@@ -34,7 +34,7 @@ export function reviveAfterBrokenLookUp(client: RevivableClient): () => void {
     isConnecting = false;
     timer = setTimeout(() => {
       client.connect().catch(() => undefined);
-    }, REST_MS);
+    }, PAUSE_MS);
   });
   return () => {
     isStopped = true;

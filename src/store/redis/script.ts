@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { formatError } from '../../core/errors.js';
 import type { RedisClient } from './redis-option.js';
 
-/** A Lua script that a server runs by its SHA-1. Registers nothing on the client, which may be shared with others. */
+/** A Lua script that a server runs by its SHA-1. It adds no command to the client, which other code may use too. */
 export class Script {
   private readonly sha1: string;
 
@@ -11,9 +11,9 @@ export class Script {
   }
 
   /**
-   * Runs the script. A server that does not know it (a new one, a restart, a failover, SCRIPT FLUSH, eviction) answers
-   * NOSCRIPT and has run nothing, so the script goes again as a whole, which also makes it known. No other error
-   * tells that nothing was counted, so none other is a reason to ask again.
+   * Runs the script by its SHA-1. A server that does not have it (a new one, a restart, a failover, SCRIPT FLUSH, eviction)
+   * answers NOSCRIPT and has run nothing, so the whole script is sent, which also stores it. After any other error the script
+   * may have counted, so it is not sent again.
    */
   async run(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const call = poolsCalls(client) ? callAlone : callPlainly;

@@ -1,42 +1,43 @@
+import { type Connection, whyNotReady } from './connection.js';
 import type { Deadline } from './deadline.js';
 import { NotReadyError } from './errors.js';
 import type { RedisClient } from './redis-option.js';
-import { type Connection, whyNotReady } from './connection.js';
 import type { Script } from './script.js';
 
-/** How many requests may wait at once for a reconnect. Their checks are in memory meanwhile. */
+/** How many requests may wait for a reconnect at the same time. Their checks are in memory meanwhile. */
 const MAX_HELD_REQUESTS = 5_000;
 
 /** What a call may wait for, and how long. */
 export interface Wait {
-  /** The server that its keys lie on. */
+  /** The server of its keys. */
   readonly server: string;
   /** How many requests wait for it. */
   readonly requests: number;
   readonly deadline: Deadline;
 }
 
-/** One call of a script. */
+/** A call of a script. */
 export interface Call extends Wait {
   readonly keys: readonly string[];
   readonly args: readonly string[];
 }
 
 /**
- * Calls scripts. A call is sent at once, or waits until a connection that was just lost is back: nothing of it was sent, so
+ * Sends calls. A call is sent at once, or waits until a connection that was just lost is back: nothing of it was sent, so
  * nothing can count twice. The client's own queue is not used, because it could send the call long after the request was
- * answered.
+ * decided.
  */
 export class Sender {
   private held = 0;
 
   constructor(private readonly connection: Connection) {}
 
-  call(script: Script, { keys, args, ...wait }: Call): Promise<unknown> {
-    return this.run(wait, (client) => script.run(client, keys, args));
+  /** Runs a script on a server. */
+  call(script: Script, call: Call): Promise<unknown> {
+    return this.run(call, (client) => script.run(client, call.keys, call.args));
   }
 
-  /** Runs any command on a server, under the same terms. */
+  /** Runs any command on a server. */
   run<T>(wait: Wait, command: (client: RedisClient) => Promise<T>): Promise<T> {
     if (this.connection.isReady(wait.server)) return this.write(wait, command);
     return this.hold(wait).then(() => this.write(wait, command));
@@ -49,9 +50,10 @@ export class Sender {
     });
   }
 
-  /** Waits for the first reconnect, until the call's deadline. */
+  /** Waits for the first connect or reconnect, until the call's deadline. */
   private async hold({ server, requests, deadline }: Wait): Promise<void> {
     const { connection } = this;
+    await deadline.wait(connection.open());
     while (!connection.isReady(server)) {
       if (!connection.isReturning(server) || this.held + requests > MAX_HELD_REQUESTS)
         throw new NotReadyError(whyNotReady(connection.client));

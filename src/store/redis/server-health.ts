@@ -1,150 +1,148 @@
-import type { StoreHealth, StoreLog } from '../../core/store.js';
+import { FreqLimitError } from '../../core/errors.js';
+import type { Log } from '../../core/log.js';
+import type { StoreHealth } from '../../core/store.js';
 import { Breaker } from './breaker.js';
+import type { ConnectionListener } from './connection.js';
+import { kindOf, NotReadyError, toFailure } from './errors.js';
+import { OutageLog } from './outage-log.js';
+import { type Servers, THE_SERVER } from './servers.js';
 
-const TIDY_MS = 1_000;
-/** The maximum number of outages that are logged in a minute: a connection may come and go many times in a second. */
-const MAX_LINES_A_MINUTE = 10;
-const MINUTE_MS = 60_000;
+const TIDY_INTERVAL_MS = 1_000;
 
-/** The breakers of the servers, and what the operator hears of them: a line when something is lost, one when all is well. */
-export class ServerHealth {
+/** Which servers may be called: the breaker of each, from the outcomes of calls and the state of the connection. */
+export class ServerHealth implements ConnectionListener {
   private readonly breakers = new Map<string, Breaker>();
-  /** The breakers that are open, and why, the longest open first. */
-  private readonly open = new Map<Breaker, string>();
-  /** Breakers of servers that were unavailable for a request, until they answer again. */
+  /** The open breakers, the longest open first. */
+  private readonly open = new Set<Breaker>();
+  /** The breakers of servers that a request was decided without, open or not, until they answer again. */
   private readonly lost = new Set<Breaker>();
-  private tidiedMs = -Infinity;
-  /** When requests began to be decided without a server, and why. */
-  private outage:
-    { readonly since: Date; readonly sinceMs: number; readonly reason: string; isTold: boolean } | undefined;
-  private told = 0;
-  private countsToldUntilMs = -Infinity;
+  private readonly outages: OutageLog;
+  private hasLastCallFailed = false;
+  private tidiedAtMs = -Infinity;
 
   constructor(
-    private readonly log: StoreLog,
-    /** Whether a server has anything to do with us still. */
-    private readonly isOurs: (server: string) => boolean,
-  ) {}
+    private readonly servers: Pick<Servers, 'has' | 'isCluster'>,
+    private readonly log: Log,
+  ) {
+    this.outages = new OutageLog(log);
+  }
 
-  /** The breaker of a server. */
+  /**
+   * The breaker of a server. Keep it until the outcome of the call: if the server is removed meanwhile, the outcome counts
+   * for nothing.
+   */
   breakerOf(server: string): Breaker {
     let breaker = this.breakers.get(server);
     if (breaker === undefined) {
       if (this.breakers.size > 0) this.removeStaleServers();
-      breaker = new Breaker((one, reason) => {
-        this.note(one, reason);
-      });
+      breaker = new Breaker(server);
       this.breakers.set(server, breaker);
     }
     return breaker;
   }
 
-  /** Why the server that is longest away is not asked; `undefined` where all are. */
-  get reason(): string | undefined {
-    const [reason] = this.open.values();
-    return reason;
-  }
-
   health(): StoreHealth {
     if (this.open.size > 0) this.removeStaleServers();
     const { reason } = this;
-    const since = reason === undefined ? undefined : this.outage?.since;
+    const since = reason === undefined ? undefined : this.outages.since;
     return { store: 'redis', isUp: reason === undefined, reason, since };
   }
 
   /** The servers that are not called. */
-  *openServers(): Iterable<string> {
-    if (this.open.size === 0) return;
-    for (const [server, breaker] of this.breakers) if (breaker.isOpen) yield server;
+  openServers(): string[] {
+    return [...this.open].map(({ server }) => server);
   }
 
-  /** Call it now and then while a server is lost: at most once a second it removes servers that no longer exist. */
+  /** The error of a request that is decided without Redis. */
+  toError(): FreqLimitError {
+    return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', this.reason ?? 'Redis did not answer');
+  }
+
+  /** Call it for each request that is decided without Redis, so that the outage is logged. */
+  remind(): void {
+    this.outages.remind();
+  }
+
+  /** @param isCharge whether the call has changed a counter */
+  noteSuccess(breaker: Breaker, isCharge: boolean): void {
+    // a server that answers a peek may still deny charges
+    if (breaker.isOpen && !isCharge) return;
+    this.hasLastCallFailed = false;
+    this.close(breaker);
+  }
+
+  /** @returns the error for the requests of the call */
+  noteFailure(breaker: Breaker, error: unknown): FreqLimitError {
+    const failure = toFailure(error);
+    const kind = kindOf(error);
+    // a call that was not sent says nothing about the server
+    if (!(error instanceof NotReadyError)) this.hasLastCallFailed = true;
+    breaker.fail(failure.message, kind);
+    if (breaker.isOpen || kind === 'disconnected') this.noteLoss(breaker, failure.message);
+    return failure;
+  }
+
+  /** Call it after each reply: while a server is lost, removes servers that no longer exist, at most once a second. */
   tidy(): void {
+    if (this.lost.size === 0) return;
     const nowMs = performance.now();
-    if (this.lost.size === 0 || nowMs < this.tidiedMs + TIDY_MS) return;
-    this.tidiedMs = nowMs;
+    if (nowMs < this.tidiedAtMs + TIDY_INTERVAL_MS) return;
+    this.tidiedAtMs = nowMs;
     this.removeStaleServers();
   }
 
-  /** The connection as a whole is back: what is open may be tried at once. */
-  allowProbe(): void {
-    for (const breaker of this.open.keys()) breaker.allowProbe();
+  onReady(): void {
+    for (const breaker of this.open) breaker.allowProbe();
+    // a connection does not show that calls work; in a Cluster, each server has a breaker for its calls
+    if (this.hasLastCallFailed && !this.servers.isCluster) return;
+    this.close(this.breakerOf(THE_SERVER));
   }
 
-  /** Opens a breaker for a reason that an operator must fix, and logs it even if the outage began with another reason. */
-  refuse(breaker: Breaker, reason: string): void {
+  onLost(reason: string): void {
+    const breaker = this.breakerOf(THE_SERVER);
+    breaker.open(breaker.reason ?? reason);
+    this.noteLoss(breaker, reason);
+  }
+
+  /** Logged even during an outage that began with another reason, because an operator must fix it. */
+  onRefused(reason: string): void {
+    const breaker = this.breakerOf(THE_SERVER);
+    const { isOpen, reason: before } = breaker;
     breaker.open(reason);
-    if (this.open.get(breaker) === reason) return;
-    this.open.set(breaker, reason);
-    this.log.error(reason);
+    this.noteLoss(breaker, reason);
+    if (isOpen && before !== reason) this.log.error('FREQ_LIMIT_STORE_REFUSED', reason);
+  }
+
+  /** Why the server that is longest away is not called; `undefined` if all are called. */
+  private get reason(): string | undefined {
+    for (const { reason } of this.open) return reason;
+    return undefined;
+  }
+
+  private noteLoss(breaker: Breaker, reason: string): void {
+    // a call to a server that was removed while it was in flight
+    if (this.breakers.get(breaker.server) !== breaker) return;
+    if (breaker.isOpen) this.open.add(breaker);
+    this.lost.add(breaker);
+    this.outages.begin(reason);
+  }
+
+  private close(breaker: Breaker): void {
+    breaker.close();
+    if (this.lost.size > 0) this.forget(breaker);
+  }
+
+  private forget(breaker: Breaker): void {
+    this.open.delete(breaker);
+    if (this.lost.delete(breaker) && this.lost.size === 0) this.outages.end();
   }
 
   /** A server that was replaced will never answer again. */
   private removeStaleServers(): void {
     for (const [server, breaker] of this.breakers) {
-      if (this.isOurs(server)) continue;
-      this.open.delete(breaker);
+      if (this.servers.has(server)) continue;
       this.breakers.delete(server);
       this.forget(breaker);
     }
-  }
-
-  private forget(breaker: Breaker): void {
-    if (this.lost.delete(breaker) && this.lost.size === 0) this.tellReturn();
-  }
-
-  private note(breaker: Breaker, reason: string | undefined): void {
-    if (!this.isKnown(breaker)) return;
-    if (reason === undefined) {
-      this.open.delete(breaker);
-      this.noteReturn(breaker);
-    } else {
-      this.open.set(breaker, reason);
-      this.noteLoss(breaker, reason);
-    }
-  }
-
-  /** A request was decided without this server. Logs the first time. */
-  noteLoss(breaker: Breaker, reason: string): void {
-    if (!this.isKnown(breaker)) return;
-    this.lost.add(breaker);
-    if (this.outage !== undefined) return;
-    this.outage = { since: new Date(), sinceMs: performance.now(), reason, isTold: false };
-    this.remind();
-  }
-
-  /** To be called for a request that is decided without a server: tells what was not told among many short outages. */
-  remind(): void {
-    if (this.outage === undefined || this.outage.isTold || !this.maySpeak()) return;
-    const { reason } = this.outage;
-    this.outage.isTold = true;
-    this.log.error(`Redis is not asked any more, onStoreError decides until it answers again: ${reason}`);
-  }
-
-  private maySpeak(): boolean {
-    const nowMs = performance.now();
-    if (nowMs >= this.countsToldUntilMs) {
-      this.countsToldUntilMs = nowMs + MINUTE_MS;
-      this.told = 0;
-    }
-    return ++this.told <= MAX_LINES_A_MINUTE;
-  }
-
-  /** This server answers. Logs when no other server is lost. */
-  noteReturn(breaker: Breaker): void {
-    if (this.lost.size > 0 && !breaker.isOpen) this.forget(breaker);
-  }
-
-  /** False for a call in flight to a server that was removed meanwhile. */
-  private isKnown(breaker: Breaker): boolean {
-    return [...this.breakers.values()].includes(breaker);
-  }
-
-  private tellReturn(): void {
-    if (this.outage === undefined) return;
-    const { sinceMs, reason, isTold } = this.outage;
-    const seconds = ((performance.now() - sinceMs) / 1_000).toFixed(1);
-    this.outage = undefined;
-    if (isTold) this.log.warn(`Redis answers again, after ${seconds} s: ${reason}`);
   }
 }

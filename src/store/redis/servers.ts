@@ -1,15 +1,19 @@
 import calculateSlot from 'cluster-key-slot';
 import type { RedisClient } from './redis-option.js';
 
-/** The server of all keys where there is one, and of the connection as a whole. */
+/** The name of the server if there is only one, and of the connection as a whole. */
 export const THE_SERVER = '';
-/** Of a slot that no server has. */
+/** The name for slots that no server has. */
 const NO_SERVER = 'none';
 const SLOTS = 16_384;
 
 /** Which server has which key, as far as the client knows. */
 export class Servers {
   constructor(private readonly client: RedisClient) {}
+
+  get isCluster(): boolean {
+    return this.client.isCluster;
+  }
 
   /** The primary of a key. */
   of(key: string): string {
@@ -29,7 +33,7 @@ export class Servers {
 
   /** A key that lies on a server, made from one of many hash tags; `undefined` if the server has no slot. */
   keyOn(server: string, keyOf: (tag: number) => string): string | undefined {
-    if (this.client.isCluster && server === THE_SERVER) return undefined;
+    if (this.isCluster && server === THE_SERVER) return undefined;
     for (let tag = 0; tag < SLOTS; tag++) {
       const key = keyOf(tag);
       if (this.of(key) === server) return key;

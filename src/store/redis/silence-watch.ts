@@ -61,15 +61,15 @@ export class SilenceWatch implements Waiting {
     listeningClock.add(this);
   }
 
-  look(heardMs: number): number | undefined {
+  onTick(nowMs: number): number | undefined {
     const { status, stream } = this.client;
     if (status !== 'connecting' && status !== 'connect' && status !== 'ready') return undefined;
     if (status === 'ready' && !this.hasCommands) return undefined;
     const ms = this.patience[status];
     // there is no new stream yet, for example while sentinels are queried
     if (stream === undefined || stream.destroyed) return ms;
-    if (this.isHeard(stream)) this.note(stream, heardMs);
-    const leftMs = this.heardAtMs + ms - heardMs;
+    if (this.isHeard(stream)) this.note(stream, nowMs);
+    const leftMs = this.heardAtMs + ms - nowMs;
     if (leftMs > 0) return leftMs;
     stream.destroy(new Error(`the server sent nothing for ${ms} ms`));
     return undefined;
@@ -85,10 +85,10 @@ export class SilenceWatch implements Waiting {
     return this.client.status === 'connect' && !this.hasCommands;
   }
 
-  private note(stream: WatchedStream, heardMs: number): void {
+  private note(stream: WatchedStream, nowMs: number): void {
     this.stream = stream;
     this.bytesRead = stream.bytesRead;
-    this.heardAtMs = heardMs;
+    this.heardAtMs = nowMs;
     // disables ioredis' own connect timer, which would run before the socket is read
     if (this.client.status === 'connecting') stream.setTimeout?.(0);
   }

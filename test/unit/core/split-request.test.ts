@@ -12,8 +12,8 @@ import { check } from '../../support/check.js';
 import { quiet } from '../../support/subjects.js';
 import { result } from '../fixtures.js';
 
-/** A check's part is the first letter of its key. */
-const partOf = ({ key }: Check): string => key.slice(0, 1);
+/** The group of a check is the first letter of its key. */
+const groupOf = ({ key }: Check): string => key.slice(0, 1);
 
 function memory() {
   let nowMs = 1_000_000;
@@ -21,15 +21,15 @@ function memory() {
   return { store, advance: (ms: number) => void (nowMs += ms) };
 }
 
-/** A memory store of which some parts fail, and which notes what it is asked. */
+/** A memory store whose groups can fail, and which notes its calls. */
 function failing(errors: Readonly<Record<string, Error>> = {}) {
   const { store } = memory();
   const refunds: string[] = [];
   const refundables: boolean[] = [];
-  const parts: GroupStore = {
+  const groupStore: GroupStore = {
     consume: async (checks, refundable) => {
       refundables.push(refundable);
-      const error = errors[partOf(checks[0]!)];
+      const error = errors[groupOf(checks[0]!)];
       if (error !== undefined) throw error;
       return store.consume(checks, refundable);
     },
@@ -40,7 +40,7 @@ function failing(errors: Readonly<Record<string, Error>> = {}) {
   };
   const used = (key: string): number => store.peek([check(key)])[0]!.used;
   const consume = (...checks: Check[]): Promise<CheckResult[]> =>
-    consumeInGroups(groupChecks(checks, partOf), parts);
+    consumeInGroups(groupChecks(checks, groupOf), groupStore);
   return { consume, refunds, refundables, used, store };
 }
 
@@ -48,8 +48,8 @@ const keysOf = (results: readonly CheckResult[]): string[] => results.map(({ nam
 const five = (key: string, parts: Partial<Check> = {}): Check => check(key, { limit: 5, ...parts });
 const shut = (key: string): Check => check(key, { limit: 0 });
 
-describe('partsOf', () => {
-  it('sorts checks by part, each in its order, with their places', () => {
+describe('groupChecks', () => {
+  it('groups checks in their order, with their indexes', () => {
     const [a1, b1, a2, c1, b2] = ['a1', 'b1', 'a2', 'c1', 'b2'].map((key) => check(key)) as [
       Check,
       Check,
@@ -57,39 +57,39 @@ describe('partsOf', () => {
       Check,
       Check,
     ];
-    expect(groupChecks([a1, b1, a2, c1, b2], partOf)).toEqual([
+    expect(groupChecks([a1, b1, a2, c1, b2], groupOf)).toEqual([
       { checks: [a1, a2], indexes: [0, 2] },
       { checks: [b1, b2], indexes: [1, 4] },
       { checks: [c1], indexes: [3] },
     ]);
   });
 
-  it('is nothing of nothing, and one of what lies together', () => {
-    expect(groupChecks([], partOf)).toEqual([]);
-    expect(groupChecks([check('a'), check('a')], partOf)).toHaveLength(1);
+  it('returns no group for no checks, and one for checks of one group', () => {
+    expect(groupChecks([], groupOf)).toEqual([]);
+    expect(groupChecks([check('a'), check('a')], groupOf)).toHaveLength(1);
   });
 
-  it('takes any text for a part', () => {
+  it('accepts any string as the name of a group', () => {
     const checks = ['__proto__', 'constructor', '', '__proto__'].map((key) => check(key));
     expect(groupChecks(checks, ({ key }) => key).map(({ indexes }) => indexes)).toEqual([[0, 3], [1], [2]]);
   });
 });
 
-describe('joined', () => {
-  it('puts every answer where its check stood', () => {
+describe('inOriginalOrder', () => {
+  it('returns the results in the order of the checks', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 }), (letters) => {
         const checks = letters.map((letter, i) => check(`${letter}${i}`));
-        const parts = groupChecks(checks, partOf);
-        const answers = parts.map((part) => part.checks.map(({ key }) => result({ name: key })));
-        expect(keysOf(inOriginalOrder(parts, answers))).toEqual(checks.map(({ key }) => key));
+        const groups = groupChecks(checks, groupOf);
+        const results = groups.map((group) => group.checks.map(({ key }) => result({ name: key })));
+        expect(keysOf(inOriginalOrder(groups, results))).toEqual(checks.map(({ key }) => key));
       }),
     );
   });
 });
 
-describe('a request in parts', () => {
-  it('is charged whole when all parts pass', async () => {
+describe('a request in groups', () => {
+  it('is charged if all groups allow it', async () => {
     const { consume, refunds, refundables, used } = failing();
     const results = await consume(five('b'), five('a', { cost: 2 }), five('b'), five('c', { cost: 0 }));
     expect(keysOf(results)).toEqual(['b', 'a', 'b', 'c']);
@@ -104,7 +104,7 @@ describe('a request in parts', () => {
     expect(refundables).toEqual([true, true, true]);
   });
 
-  it('gives back what the others have charged when one part denies', async () => {
+  it('is refunded in the other groups if one group denies it', async () => {
     const { consume, used, store } = failing();
     store.consume([five('a1', { cost: 3 })]);
     const results = await consume(five('a1'), shut('b'), five('c', { cost: 4 }), five('a2'));
@@ -119,13 +119,13 @@ describe('a request in parts', () => {
     expect(['a1', 'a2', 'b', 'c'].map(used)).toEqual([3, 0, 0, 0]);
   });
 
-  it('gives nothing back of a part that denies itself, or has charged nothing', async () => {
+  it('is not refunded in a group that denies it or charged nothing', async () => {
     const { consume, refunds } = failing();
     await consume(five('a1'), shut('a2'), five('b', { cost: 0 }), five('c', { countDenied: true }));
     expect(refunds).toEqual([]);
   });
 
-  it('leaves what counts in any case', async () => {
+  it('is not refunded for checks with countDenied', async () => {
     const { consume, used, refunds } = failing();
     const results = await consume(five('a1', { countDenied: true, cost: 2 }), five('a2'), shut('b'));
     expect(results.map((one) => one.used)).toEqual([2, 0, 0]);
@@ -133,13 +133,13 @@ describe('a request in parts', () => {
     expect(refunds).toEqual(['a2']);
   });
 
-  it('tells all checks of one counter what is used in the end', async () => {
+  it('has the final count in all checks of one counter', async () => {
     const { consume } = failing();
     const results = await consume(five('a'), five('a', { cost: 2, countDenied: true }), shut('b'));
     expect(results.map((one) => one.used)).toEqual([2, 2, 0]);
   });
 
-  it('does so where all of them count in any case, or only look', async () => {
+  it('has the final count if all checks of a counter have countDenied or no cost', async () => {
     const { consume, used } = failing();
     const counting = five('a', { countDenied: true });
     const results = await consume(five('a', { cost: 0 }), counting, counting, shut('b'));
@@ -147,33 +147,33 @@ describe('a request in parts', () => {
     expect(used('a')).toBe(2);
   });
 
-  it('gives back when a part fails, and fails as it did', async () => {
+  it('is refunded if a group fails, and fails with its error', async () => {
     const error = new Error('b is down');
     const { consume, used } = failing({ b: error });
     await expect(consume(five('a'), five('b'), five('c'))).rejects.toBe(error);
     expect(['a', 'c'].map(used)).toEqual([0, 0]);
   });
 
-  it('fails with the first of several failures', async () => {
+  it('fails with the first of several errors', async () => {
     const errors = { a: new Error('a is down'), c: new Error('c is down') };
     const { consume } = failing(errors);
     await expect(consume(five('c'), five('a'), five('b'))).rejects.toBe(errors.c);
   });
 
-  it('fails rather than denies', async () => {
+  it('fails if one group fails and another denies it', async () => {
     const error = new Error('b is down');
     const { consume, used } = failing({ b: error });
     await expect(consume(five('a'), five('b'), shut('c'))).rejects.toBe(error);
     expect(used('a')).toBe(0);
   });
 
-  it('leaves what counts in any case when another part fails', async () => {
+  it('is not refunded for checks with countDenied if another group fails', async () => {
     const { consume, used } = failing({ b: new Error('b is down') });
     await expect(consume(five('a', { countDenied: true }), five('b'))).rejects.toThrow('b is down');
     expect(used('a')).toBe(1);
   });
 
-  it('takes a store that throws at once as one that fails', async () => {
+  it('fails if the store throws instead of rejecting', async () => {
     const { store } = memory();
     const thrower: GroupStore = {
       consume: (checks, refundable) => {
@@ -182,12 +182,12 @@ describe('a request in parts', () => {
       },
       refund: (checks, results) => store.refund(checks, results),
     };
-    const parts = groupChecks([five('a'), five('b'), five('c')], partOf);
-    await expect(consumeInGroups(parts, thrower)).rejects.toThrow('at once');
+    const groups = groupChecks([five('a'), five('b'), five('c')], groupOf);
+    await expect(consumeInGroups(groups, thrower)).rejects.toThrow('at once');
     expect(store.size).toBe(0);
   });
 
-  it('waits for all parts before it gives back', async () => {
+  it('is refunded after all groups have answered', async () => {
     const { store } = memory();
     const steps: string[] = [];
     const slow: GroupStore = {
@@ -202,46 +202,46 @@ describe('a request in parts', () => {
         return store.refund(checks, results);
       },
     };
-    await consumeInGroups(groupChecks([five('a'), shut('b'), five('c')], partOf), slow);
+    await consumeInGroups(groupChecks([five('a'), shut('b'), five('c')], groupOf), slow);
     expect(steps).toEqual(['consume a', 'consume b', 'consume c', 'refund a', 'refund c']);
     expect(store.size).toBe(0);
   });
 
-  it('keeps the limit and the source by which each part was decided', async () => {
+  it('keeps the limit and the source of each group', async () => {
     const { store } = memory();
     const shared = new MemoryStore(100, quiet, () => 1_000_000, 'memory');
     const half = (checks: readonly Check[]): Check[] => checks.map((one) => ({ ...one, limit: 2 }));
-    const parts: GroupStore = {
+    const groupStore: GroupStore = {
       consume: (checks, refundable) =>
         checks[0]!.key === 'a' ? shared.consume(half(checks), refundable) : store.consume(checks, refundable),
       refund: (checks, results) =>
         checks[0]!.key === 'a' ? shared.refund(checks, results) : store.refund(checks, results),
     };
-    const [first] = await consumeInGroups(groupChecks([five('a'), shut('b')], partOf), parts);
+    const [first] = await consumeInGroups(groupChecks([five('a'), shut('b')], groupOf), groupStore);
     expect(first).toMatchObject({ limit: 2, used: 0, remaining: 2, source: 'memory', allowed: true });
   });
 });
 
-describe('a request in parts that is looked at first', () => {
-  /** Notes what the store is asked for, by part; parts whose letter is in `errors` fail. */
-  function looking(errors: Readonly<Record<string, Error>> = {}) {
+describe('a request in groups that is peeked at first', () => {
+  /** Notes the calls by group; calls in `errors` fail. */
+  function peeking(errors: Readonly<Record<string, Error>> = {}) {
     const { store } = memory();
-    const asked: string[] = [];
-    let afterLooks = (): void => undefined;
+    const calls: string[] = [];
+    let afterPeeks = (): void => undefined;
     const note = (method: string, checks: readonly Check[]): void => {
-      const letter = partOf(checks[0]!);
-      asked.push(`${method} ${letter}`);
+      const letter = groupOf(checks[0]!);
+      calls.push(`${method} ${letter}`);
       if (errors[`${method} ${letter}`] !== undefined) throw errors[`${method} ${letter}`]!;
     };
-    const since: (number | undefined)[] = [];
+    const queuedAt: (number | undefined)[] = [];
     const consume = (...checks: Check[]): Promise<CheckResult[]> =>
       peekBeforeConsume(
-        groupChecks(checks, partOf),
+        groupChecks(checks, groupOf),
         {
-          consume: async (its, refundable, sinceMs) => {
-            afterLooks();
+          consume: async (its, refundable, queuedAtMs) => {
+            afterPeeks();
             note('consume', its);
-            since.push(sinceMs);
+            queuedAt.push(queuedAtMs);
             return store.consume(its, refundable);
           },
           peek: async (its) => {
@@ -256,14 +256,14 @@ describe('a request in parts that is looked at first', () => {
         123,
       );
     const used = (key: string): number => store.peek([check(key)])[0]!.used;
-    return { consume, asked, since, used, store, meanwhile: (run: () => void) => (afterLooks = run) };
+    return { consume, calls, queuedAt, used, store, meanwhile: (run: () => void) => (afterPeeks = run) };
   }
 
-  it('charges nothing where a look denies, and says what the store would have said', async () => {
-    const { consume, asked, store } = looking();
+  it('is not charged if a peek denies it, and has the results of a denied request', async () => {
+    const { consume, calls, store } = peeking();
     store.consume([five('a1', { cost: 4 })]);
     const results = await consume(five('a1'), five('a1'), shut('b'), five('c', { cost: 6 }));
-    expect(asked).toEqual(['peek a', 'peek b', 'peek c']);
+    expect(calls).toEqual(['peek a', 'peek b', 'peek c']);
     expect(results.map((one) => [one.name, one.allowed, one.used])).toEqual([
       ['a1', true, 4],
       ['a1', false, 4],
@@ -273,16 +273,16 @@ describe('a request in parts that is looked at first', () => {
     expect(store.size).toBe(1);
   });
 
-  it('charges all at once where all looks pass, in the time that is left', async () => {
-    const { consume, asked, used, since } = looking();
+  it('is charged in parallel if all peeks allow it, in the remaining time', async () => {
+    const { consume, calls, used, queuedAt } = peeking();
     expect((await consume(five('a'), five('b'))).map((one) => one.used)).toEqual([1, 1]);
-    expect(asked).toEqual(['peek a', 'peek b', 'consume a', 'consume b']);
-    expect(since).toEqual([123, 123]);
+    expect(calls).toEqual(['peek a', 'peek b', 'consume a', 'consume b']);
+    expect(queuedAt).toEqual([123, 123]);
     expect(['a', 'b'].map(used)).toEqual([1, 1]);
   });
 
-  it('gives back what was charged where a part denies after it was looked at', async () => {
-    const { consume, used, store, meanwhile } = looking();
+  it('is refunded if a group denies it after the peek has allowed it', async () => {
+    const { consume, used, store, meanwhile } = peeking();
     let isFirst = true;
     meanwhile(() => {
       if (isFirst) store.consume([check('b')]);
@@ -296,10 +296,10 @@ describe('a request in parts that is looked at first', () => {
     expect(used('a')).toBe(0);
   });
 
-  it('charges at once what counts when denied, and no more of it than that', async () => {
-    const { consume, asked, used } = looking();
+  it('is charged at once for checks with countDenied, and refunded for the others of their group', async () => {
+    const { consume, calls, used } = peeking();
     const results = await consume(five('a1', { countDenied: true }), five('a2'), shut('b'));
-    expect(asked).toEqual(['peek b', 'consume a', 'refund a']);
+    expect(calls).toEqual(['peek b', 'consume a', 'refund a']);
     expect(results.map((one) => [one.allowed, one.used])).toEqual([
       [true, 1],
       [true, 0],
@@ -308,19 +308,19 @@ describe('a request in parts that is looked at first', () => {
     expect(['a1', 'a2'].map(used)).toEqual([1, 0]);
   });
 
-  it('does not charge the other parts if a countDenied part denies', async () => {
-    const { consume, asked } = looking();
+  it('is not charged in the other groups if a group with countDenied denies it', async () => {
+    const { consume, calls } = peeking();
     const results = await consume(five('a', { countDenied: true, limit: 0 }), five('b'));
-    expect(asked).toEqual(['peek b', 'consume a']);
+    expect(calls).toEqual(['peek b', 'consume a']);
     expect(results.map((one) => [one.allowed, one.used])).toEqual([
       [false, 1],
       [true, 0],
     ]);
   });
 
-  it.each(['peek c', 'consume c'])('fails as %s does, and gives back what was charged', async (failing) => {
+  it.each(['peek c', 'consume c'])('fails with the error of %s, and is refunded', async (failing) => {
     const error = new Error('c is down');
-    const { consume, used } = looking({ [failing]: error });
+    const { consume, used } = peeking({ [failing]: error });
     await expect(consume(five('a1', { countDenied: true }), five('a2'), five('b'), five('c'))).rejects.toBe(
       error,
     );
@@ -328,16 +328,16 @@ describe('a request in parts that is looked at first', () => {
     expect(['a1', 'a2', 'b', 'c'].map(used)).toEqual([1, 0, 0, 0]);
   });
 
-  it('fails as the part that is charged first does, whatever becomes of the looks', async () => {
+  it('fails with the error of the group that is charged first, whatever the peeks return', async () => {
     const [one, other] = [new Error('a is down'), new Error('b is down')];
-    const { consume } = looking({ 'consume a': one, 'peek b': other });
+    const { consume } = peeking({ 'consume a': one, 'peek b': other });
     await expect(consume(five('a', { countDenied: true }), five('b'))).rejects.toBe(one);
   });
 
-  it('leaves looks that have no answer as they are', async () => {
+  it('does not change results with the source allow', async () => {
     const open = { ...result({ name: 'a' }), source: 'allow' } as const;
-    const looks = await peekBeforeConsume(
-      groupChecks([five('a'), shut('b')], partOf),
+    const results = await peekBeforeConsume(
+      groupChecks([five('a'), shut('b')], groupOf),
       {
         consume: () => [],
         refund: () => [],
@@ -345,11 +345,11 @@ describe('a request in parts that is looked at first', () => {
       },
       0,
     );
-    expect(looks[0]).toBe(open);
+    expect(results[0]).toBe(open);
   });
 });
 
-describe('any history of requests in parts', () => {
+describe('any history of requests in groups', () => {
   const windows = [1_000, 60_000];
   const checks: fc.Arbitrary<Check> = fc
     .record({
@@ -367,14 +367,14 @@ describe('any history of requests in parts', () => {
 
   it.each([
     ['charged at once', consumeInGroups],
-    ['looked at first', peekBeforeConsume],
-  ])('is answered as the store alone answers it, and leaves the same counters: %s', async (_, decide) => {
+    ['peeked at first', peekBeforeConsume],
+  ])('has the same results and counters as in a single store: %s', async (_, decide) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (history) => {
         const [alone, parted] = [memory(), memory()];
         for (const one of history) {
           for (const { advance } of [alone, parted]) advance(one.waitMs);
-          expect(await decide(groupChecks(one.checks, partOf), parted.store, 0)).toEqual(
+          expect(await decide(groupChecks(one.checks, groupOf), parted.store, 0)).toEqual(
             alone.store.consume(one.checks),
           );
         }

@@ -45,7 +45,7 @@ describe('the text of a key that comes from a visitor', () => {
     expect(checks.map(({ group }) => group)).toEqual(
       checksOf(['{body.phone}', () => '13800000000'], DEFAULTS.hashKey, request).map(({ group }) => group),
     );
-    const placement = new HashTags({ namespace: 'fl', buckets: 16_384, hashTag: undefined });
+    const placement = new HashTags({ namespace: 'fl', hashTag: undefined });
     const [one, two] = checks.map((check) => placement.tagOf(check));
     expect(one).toBe(two);
     const [other] = checksOf(['{body.phone}'], HASHER, { body: { phone: '13900000000' } });
@@ -53,8 +53,8 @@ describe('the text of a key that comes from a visitor', () => {
   });
 
   it('has a hash tag that depends on the secret: values of one tag get different tags with another secret', () => {
-    const placement = new HashTags({ namespace: 'fl', buckets: 16, hashTag: undefined });
-    const phones = Array.from({ length: 1_000 }, (_, i) => `+1555${1_000_000 + i}`);
+    const placement = new HashTags({ namespace: 'fl', hashTag: undefined });
+    const phones = Array.from({ length: 16_000 }, (_, i) => `+1555${1_000_000 + i}`);
     const tagBy = (hashKey: KeyHasher, phone: string): string =>
       placement.tagOf(checksOf(['{body.phone}'], hashKey, { body: { phone } })[0]!);
     const chosen = phones.filter((phone) => tagBy(DEFAULTS.hashKey, phone) === '0');

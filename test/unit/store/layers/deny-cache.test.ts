@@ -1,22 +1,22 @@
 import { jest } from '@jest/globals';
 import type { Check, CheckResult, Source } from '../../../../src/core/check.js';
 import { toVerdict } from '../../../../src/core/verdict.js';
+import { CachedCounts } from '../../../../src/store/layers/cached-counts.js';
 import { DenyCache } from '../../../../src/store/layers/deny-cache.js';
 import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
-import type { RecentMap } from '../../../../src/store/layers/recent-map.js';
 import type { Store } from '../../../../src/core/store.js';
 import { check } from '../../../support/check.js';
 import { quiet } from '../../../support/subjects.js';
 
-/** A store that answers later, as one behind a network does, on the test's clock, and counts how often it is asked. */
+/** A store that answers later, like one in a network, on the test's clock, and counts its calls. */
 function subject(delayMs = 0) {
   let nowMs = 1_000_000;
-  let asked = 0;
+  let calls = 0;
   let source: Source = 'store';
   const inner = new MemoryStore(100_000, quiet, () => nowMs);
   const slow: Store = {
     consume: async (checks, refundable) => {
-      asked++;
+      calls++;
       const answer = inner.consume(checks, refundable).map((one) => ({ ...one, source }));
       nowMs += delayMs;
       return answer;
@@ -28,11 +28,13 @@ function subject(delayMs = 0) {
     open: () => inner.open(),
     close: () => inner.close(),
   };
-  const cache = new DenyCache(slow, () => nowMs);
+  const counts = new CachedCounts();
+  const cache = new DenyCache(slow, () => nowMs, counts);
   return {
     cache,
+    counts,
     inner,
-    asked: () => asked,
+    calls: () => calls,
     answerAs: (from: Source) => void (source = from),
     advance: (ms: number) => void (nowMs += ms),
     consume: async (...checks: Check[]): Promise<CheckResult[]> => cache.consume(checks),
@@ -42,8 +44,8 @@ function subject(delayMs = 0) {
 describe('DenyCache', () => {
   const one = check('a', { limit: 2 });
 
-  it('does not ask again for a counter that it heard is at its limit', async () => {
-    const { consume, asked, advance } = subject();
+  it('does not call the store again for a counter at its limit', async () => {
+    const { consume, calls, advance } = subject();
     for (let i = 0; i < 3; i++) await consume(one);
     advance(500);
     for (let i = 0; i < 100; i++) {
@@ -54,15 +56,15 @@ describe('DenyCache', () => {
         resetAfterMs: 59_500,
       });
     }
-    expect(asked()).toBe(3);
+    expect(calls()).toBe(3);
   });
 
-  it('asks again after a second, and when the window has ended', async () => {
-    const { consume, asked, advance } = subject();
+  it('calls the store again after a second, and after the window', async () => {
+    const { consume, calls, advance } = subject();
     for (let i = 0; i < 3; i++) await consume(one);
     advance(1_000);
     await consume(one);
-    expect(asked()).toBe(4);
+    expect(calls()).toBe(4);
     advance(59_001);
     expect((await consume(one))[0]).toMatchObject({ allowed: true, used: 1 });
     const short = check('s', { limit: 1, windowMs: 300 });
@@ -72,21 +74,21 @@ describe('DenyCache', () => {
     expect((await consume(short))[0]!.allowed).toBe(true);
   });
 
-  it('counts the end from the moment the question was sent, so that it can only come early', async () => {
-    const { consume, asked, advance } = subject(200);
+  it('counts the window from the moment the call was sent, so that an entry can only expire early', async () => {
+    const { consume, calls, advance } = subject(200);
     const short = check('s', { limit: 1, windowMs: 500 });
     await consume(short);
     await consume(short);
-    // the window ends 500 ms after the first question; the second was sent at 200 and answered at 400
+    // the window ends 500 ms after the first call; the second was sent at 200 and answered at 400
     advance(99);
     expect((await consume(short))[0]).toMatchObject({ allowed: false, resetAfterMs: 1 });
-    expect(asked()).toBe(2);
+    expect(calls()).toBe(2);
     advance(1);
     await consume(short);
-    expect(asked()).toBe(3);
+    expect(calls()).toBe(3);
   });
 
-  it('does not outlive a window that it met in its last millisecond', async () => {
+  it('expires with a window that was in its last millisecond', async () => {
     const { consume, advance } = subject();
     const short = check('s', { limit: 1, windowMs: 500 });
     await consume(short);
@@ -96,17 +98,17 @@ describe('DenyCache', () => {
     expect((await consume(short))[0]).toMatchObject({ allowed: true, used: 1 });
   });
 
-  it('remembers the count and not the answer: a raised limit holds at once, and so does a lower cost', async () => {
+  it('caches the count and not the denial: a higher limit or a lower cost applies at once', async () => {
     const { consume } = subject();
     for (let i = 0; i < 4; i++) await consume(one);
     expect((await consume({ ...one, limit: 10 }))[0]).toMatchObject({ allowed: true, used: 3 });
-    const dear = check('dear', { limit: 5, cost: 4 });
-    for (let i = 0; i < 3; i++) await consume(dear);
-    expect((await consume({ ...dear, cost: 1 }))[0]).toMatchObject({ allowed: true, used: 5 });
+    const costly = check('costly', { limit: 5, cost: 4 });
+    for (let i = 0; i < 3; i++) await consume(costly);
+    expect((await consume({ ...costly, cost: 1 }))[0]).toMatchObject({ allowed: true, used: 5 });
   });
 
-  it('answers a whole request whose counters were stored together', async () => {
-    const { consume, asked } = subject();
+  it('decides a request whose counters are all cached', async () => {
+    const { consume, calls } = subject();
     const other = check('other', { limit: 9 });
     await consume(one);
     await consume(one);
@@ -116,22 +118,22 @@ describe('DenyCache', () => {
         [2, 'store'],
       ]);
     }
-    expect(asked()).toBe(3);
+    expect(calls()).toBe(3);
     expect((await consume(other))[0]!.used).toBe(1);
   });
 
-  describe('a request with a counter that it knows nothing of', () => {
+  describe('a request with a counter that is not cached', () => {
     const fresh = (n: number, parts: Partial<Check> = {}): Check =>
       check(`fresh${n}`, { limit: 9, ...parts });
 
     async function full() {
       const made = subject();
       for (let i = 0; i < 3; i++) await made.consume(one);
-      return { ...made, before: made.asked() };
+      return { ...made, before: made.calls() };
     }
 
-    it('is denied without a question, and leaves no trace of it', async () => {
-      const { consume, asked, before, inner } = await full();
+    it('is denied without a call, and leaves no trace', async () => {
+      const { consume, calls, before, inner } = await full();
       for (let i = 0; i < 100; i++) {
         expect(await consume(fresh(i), one, fresh(-i))).toMatchObject([
           { allowed: true, source: 'none', used: 0, remaining: 9, resetAfterMs: 0, retryAfterMs: 0 },
@@ -139,11 +141,11 @@ describe('DenyCache', () => {
           { allowed: true, source: 'none' },
         ]);
       }
-      expect(asked()).toBe(before);
+      expect(calls()).toBe(before);
       expect(inner.size).toBe(1);
     });
 
-    it('speaks by the check that denies, from the store', async () => {
+    it('has the check that denies as tightest, with the source store', async () => {
       const { consume } = await full();
       const results = await consume(fresh(1, { limit: 0 }), one);
       const verdict = toVerdict(results);
@@ -151,51 +153,51 @@ describe('DenyCache', () => {
       expect(verdict.tightest).toBe(results[1]);
     });
 
-    it('calls the store if no remembered counter denies', async () => {
-      const { consume, asked, before } = await full();
+    it('calls the store if no cached counter denies', async () => {
+      const { consume, calls, before } = await full();
       expect((await consume(fresh(1), { ...one, limit: 3 })).map(({ used }) => used)).toEqual([1, 3]);
       expect((await consume(fresh(1), { ...one, limit: 3, cost: 0 })).map(({ used }) => used)).toEqual([
         2, 3,
       ]);
-      expect(asked()).toBe(before + 2);
+      expect(calls()).toBe(before + 2);
     });
 
     it('calls the store if countDenied charges, and not if its cost is 0', async () => {
-      const { consume, asked, before } = await full();
+      const { consume, calls, before } = await full();
       for (let i = 0; i < 3; i++) await consume(one, fresh(1, { countDenied: true }));
-      expect(asked()).toBe(before + 3);
+      expect(calls()).toBe(before + 3);
       expect((await consume(fresh(1)))[0]!.used).toBe(4);
       await consume(one, fresh(2, { countDenied: true, cost: 0 }));
-      expect(asked()).toBe(before + 4);
+      expect(calls()).toBe(before + 4);
     });
 
-    it('is denied for looks and for what only counts too: neither changes a counter', async () => {
-      const { consume, asked, before, inner } = await full();
+    it('is denied although it has checks with cost 0 or without a limit: neither changes a counter', async () => {
+      const { consume, calls, before, inner } = await full();
       const results = await consume(fresh(1, { cost: 0 }), fresh(2, { limit: Infinity }), one);
       expect(results.map(({ allowed }) => allowed)).toEqual([true, true, false]);
-      expect(asked()).toBe(before);
+      expect(calls()).toBe(before);
       expect(inner.size).toBe(1);
     });
 
     it('calls the store again after a second', async () => {
-      const { consume, asked, before, advance } = await full();
+      const { consume, calls, before, advance } = await full();
       advance(1_000);
       await consume(fresh(1), one);
-      expect(asked()).toBe(before + 1);
+      expect(calls()).toBe(before + 1);
       await consume(fresh(2), one);
-      expect(asked()).toBe(before + 1);
+      expect(calls()).toBe(before + 1);
     });
   });
 
-  it('always asks where denied visits count', async () => {
-    const { consume, asked } = subject();
+  it('always calls the store if denied requests count', async () => {
+    const { consume, calls } = subject();
     const counting = { ...one, countDenied: true };
     for (let i = 0; i < 10; i++) await consume(counting);
-    expect(asked()).toBe(10);
+    expect(calls()).toBe(10);
     expect((await consume(counting))[0]!.used).toBe(11);
   });
 
-  it('forgets at a reset, also what is on its way', async () => {
+  it('is cleared by a reset, and ignores the results of calls in flight', async () => {
     const { cache, consume } = subject();
     for (let i = 0; i < 4; i++) await consume(one);
     await cache.reset([one]);
@@ -208,47 +210,47 @@ describe('DenyCache', () => {
   });
 
   it.each<[string, (cache: DenyCache) => unknown]>([
-    ['a give-back', (cache) => cache.refund([one], [])],
+    ['a refund', (cache) => cache.refund([one], [])],
     ['a reset', (cache) => cache.reset([one])],
-  ])('asks again after %s, and does not believe what was on its way', async (_, lower) => {
-    const { cache, consume, asked } = subject();
+  ])('calls the store again after %s, and ignores the results of calls in flight', async (_, lower) => {
+    const { cache, consume, calls } = subject();
     for (let i = 0; i < 3; i++) await consume(one);
     await lower(cache);
     await consume(one);
-    expect(asked()).toBe(4);
+    expect(calls()).toBe(4);
     const late = consume(check('b', { limit: 0 }));
     await lower(cache);
     await late;
     await consume(check('b', { limit: 0 }));
-    expect(asked()).toBe(6);
+    expect(calls()).toBe(6);
   });
 
-  it('forgets at a give-back the counters that it lowers, and no others', async () => {
-    const { cache, consume, asked } = subject();
+  it('forgets only the counters of a refund', async () => {
+    const { cache, consume, calls } = subject();
     const other = check('other', { limit: 0 });
     for (let i = 0; i < 3; i++) await consume(one);
     await consume(other);
     await cache.refund([one], []);
     await consume(other);
-    expect(asked()).toBe(4);
+    expect(calls()).toBe(4);
   });
 
-  it.each(['memory', 'allow'] as const)('does not remember what %s has answered', async (source) => {
-    const { consume, asked, answerAs } = subject();
+  it.each(['memory', 'allow'] as const)('does not cache results with the source %s', async (source) => {
+    const { consume, calls, answerAs } = subject();
     answerAs(source);
     for (let i = 0; i < 10; i++) await consume(check('a', { limit: 0 }));
-    expect(asked()).toBe(10);
+    expect(calls()).toBe(10);
     answerAs('store');
     for (let i = 0; i < 10; i++) await consume(check('a', { limit: 0 }));
-    expect(asked()).toBe(11);
+    expect(calls()).toBe(11);
   });
 
-  it('answers as the store does: from the store', async () => {
+  it('has the source store', async () => {
     const { consume } = subject();
     for (let i = 0; i < 5; i++) expect((await consume(one))[0]!.source).toBe('store');
   });
 
-  it('lets through at once what a store answers at once, and remembers nothing of it', () => {
+  it('caches nothing of a store that returns no promises', () => {
     const memory = new MemoryStore(10, quiet, () => 0);
     const cache = new DenyCache(memory, () => 0);
     const shut = check('a', { limit: 0 });
@@ -256,7 +258,7 @@ describe('DenyCache', () => {
     expect(cache.consume([{ ...shut, limit: 1 }])).toMatchObject([{ allowed: true, used: 1 }]);
   });
 
-  it('passes on whether some may be given back', async () => {
+  it('passes on whether the results are refundable', async () => {
     const { cache, inner } = subject();
     const spy = jest.spyOn(inner, 'consume');
     await cache.consume([one], true);
@@ -265,14 +267,13 @@ describe('DenyCache', () => {
   });
 
   it('keeps a bounded number of counters', async () => {
-    const { consume, cache } = subject();
+    const { consume, counts } = subject();
     for (let i = 0; i < 30_000; i++) await consume(check(`k${i}`, { limit: 0 }));
-    const { known } = cache as unknown as { known: RecentMap<unknown> };
-    expect(known.size).toBeGreaterThan(0);
-    expect(known.size).toBeLessThanOrEqual(20_000);
+    expect(counts.size).toBeGreaterThan(0);
+    expect(counts.size).toBeLessThanOrEqual(20_000);
   });
 
-  it('answers as the store alone does, whatever the history', async () => {
+  it('allows and denies like the store alone, whatever the history', async () => {
     const { consume, advance } = subject();
     const alone = subject();
     let seed = 7;

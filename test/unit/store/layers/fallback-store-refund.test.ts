@@ -4,7 +4,7 @@ import { brief, DOWN, five, make } from './fallback-store.fixtures.js';
 describe('a refund', () => {
   const checks = [five('a', 'memory', { cost: 2 }), five('b', 'allow'), five('c', 'memory', { cost: 3 })];
 
-  it('goes to the store where the store has answered', async () => {
+  it('goes to the store if the store has answered', async () => {
     const { guarded, inner, fallback } = make();
     const results = await guarded.consume(checks, true);
     expect(brief(await guarded.refund(checks, results))).toEqual([
@@ -15,7 +15,7 @@ describe('a refund', () => {
     expect([inner.size, fallback.size]).toEqual([0, 0]);
   });
 
-  it('goes to what stood in where that has answered, and to nobody for what is open', async () => {
+  it('goes to the fallback if that has answered, and nowhere for allow', async () => {
     const { guarded, inner, fallback, goDown, comeBack } = make();
     inner.consume(checks);
     goDown();
@@ -32,7 +32,7 @@ describe('a refund', () => {
     expect(inner.peek(checks).map(({ used }) => used)).toEqual([2, 1, 3]);
   });
 
-  it('is sorted by who answered, whatever the order', async () => {
+  it('goes by the source of each result, in any order', async () => {
     const { guarded, inner, fallback, goDown, comeBack } = make();
     const [a, b, c] = checks as [Check, Check, Check];
     goDown();
@@ -47,7 +47,7 @@ describe('a refund', () => {
     expect([inner.size, fallback.size]).toEqual([0, 0]);
   });
 
-  it('gives nothing twice', async () => {
+  it('happens once', async () => {
     const { guarded, fallback, goDown } = make();
     goDown();
     await guarded.consume(checks);
@@ -57,7 +57,7 @@ describe('a refund', () => {
     expect(fallback.peek(checks).map(({ used }) => used)).toEqual([2, 0, 3]);
   });
 
-  it('tells the share that the visit was decided by', async () => {
+  it('returns the share that the request was decided by', async () => {
     const { guarded, goDown, comeBack } = make(0.5);
     goDown();
     const [one] = checks as [Check];
@@ -69,7 +69,7 @@ describe('a refund', () => {
 });
 
 describe('a reset', () => {
-  it('goes to both', async () => {
+  it('goes to the store and the fallback', async () => {
     const { guarded, inner, fallback, consume, goDown, comeBack } = make();
     await consume(five('a'), five('b'));
     goDown();
@@ -82,7 +82,7 @@ describe('a reset', () => {
   });
 
   it.each(['memory', 'allow', 'deny'] as const)(
-    'fails where the store fails, whatever the policy (%s), and this process forgets all the same',
+    'fails if the store fails, with any onStoreError (%s), and still deletes the counters in memory',
     async (policy) => {
       const { guarded, fallback, goDown } = make();
       fallback.consume([five('a')]);

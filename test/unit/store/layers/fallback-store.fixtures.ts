@@ -6,9 +6,9 @@ import type { Store } from '../../../../src/core/store.js';
 import { check } from '../../../support/check.js';
 import { quiet } from '../../../support/subjects.js';
 
-export const DOWN = new FreqLimitError('FREQ_LIMIT_STORE_FAILED', 'Redis gave no answer: down');
+export const DOWN = new FreqLimitError('FREQ_LIMIT_STORE_FAILED', 'Redis did not answer: down');
 
-/** A store that answers as memory does until it goes down, and what stands in for it. */
+/** A store that counts in memory until it goes down, and its fallback. */
 export function make(share = 1) {
   const nowMs = 1_000_000;
   const inner = new MemoryStore(1_000, quiet, () => nowMs);

@@ -8,7 +8,7 @@ import { thrownBy } from '../../fixtures.js';
 import { brief, DOWN, five, make } from './fallback-store.fixtures.js';
 
 describe('a store that answers', () => {
-  it('has nothing stand in for it', async () => {
+  it('makes no use of the fallback', async () => {
     const { consume, peek, fallback } = make(0.25);
     const checks = [five('a'), five('b', 'allow'), five('c', 'deny')];
     expect(brief(await consume(...checks))).toEqual([
@@ -21,20 +21,20 @@ describe('a store that answers', () => {
     expect(fallback.size).toBe(0);
   });
 
-  it('may deny: that is an answer', async () => {
+  it('may deny, which is an answer', async () => {
     const { consume, fallback } = make();
     expect(brief(await consume(five('a', 'allow', { limit: 0 })))).toEqual([['a', false, 0, 'store']]);
     expect(fallback.size).toBe(0);
   });
 
-  it('has its word passed on as it comes, at once or later', () => {
+  it('returns results without a promise if the store does', () => {
     const memory = new MemoryStore(10, quiet, () => 0);
     const guarded = new FallbackStore(memory, new MemoryStore(10, quiet, () => 0, 'memory'), 1);
     expect(guarded.consume([five('a')])).toMatchObject([{ used: 1, source: 'store' }]);
     expect(guarded.peek([five('a')])).toMatchObject([{ used: 1, source: 'store' }]);
   });
 
-  it('is told whether some may have to be given back', async () => {
+  it('gets whether the results are refundable', async () => {
     const { guarded, inner } = make();
     const checks = [five('a')];
     const plain = await guarded.consume(checks);
@@ -46,7 +46,7 @@ describe('a store that answers', () => {
 });
 
 describe("while it is down, 'memory'", () => {
-  it('goes on limiting in this process, and says so', async () => {
+  it('limits in this process, with the source memory', async () => {
     const { consume, goDown } = make();
     goDown();
     const two = five('a', 'memory', { limit: 2 });
@@ -59,7 +59,7 @@ describe("while it is down, 'memory'", () => {
     expect(results[2]).toMatchObject({ resetAfterMs: 60_000, retryAfterMs: 60_000, remaining: 0 });
   });
 
-  it('begins with counters of its own, and goes on with them in the next outage', async () => {
+  it('starts with its own counters, and continues with them in the next outage', async () => {
     const { consume, goDown, comeBack } = make();
     await consume(five('a', 'memory', { cost: 3 }));
     goDown();
@@ -70,7 +70,7 @@ describe("while it is down, 'memory'", () => {
     expect(brief(await consume(five('a')))).toEqual([['a', true, 2, 'memory']]);
   });
 
-  it('charges all or none, and denied visits where they count', async () => {
+  it('charges all checks or none, except checks with countDenied', async () => {
     const { consume, goDown, fallback } = make();
     goDown();
     const denied = await consume(
@@ -86,7 +86,7 @@ describe("while it is down, 'memory'", () => {
     expect(fallback.size).toBe(1);
   });
 
-  it('looks without charging', async () => {
+  it('peeks without charging', async () => {
     const { consume, peek, goDown } = make();
     goDown();
     await consume(five('a'));
@@ -95,7 +95,7 @@ describe("while it is down, 'memory'", () => {
 });
 
 describe("while it is down, 'allow'", () => {
-  it('lets pass, uncounted, and tells nothing', async () => {
+  it('allows every request without counting it', async () => {
     const { consume, goDown, fallback } = make();
     goDown();
     for (let i = 0; i < 10; i++) {
@@ -117,18 +117,18 @@ describe("while it is down, 'allow'", () => {
     expect(fallback.size).toBe(0);
   });
 
-  it('lets a look pass too', async () => {
+  it('allows a peek too', async () => {
     const { peek, goDown } = make();
     goDown();
     expect(brief(await peek(five('a', 'allow')))).toEqual([['a', true, 0, 'allow']]);
   });
 
   it.each([
-    ['a closed rule', { limit: 0 }],
+    ['a limit of 0', { limit: 0 }],
     ['a cost above the limit', { cost: 6 }],
     ['no limit', { limit: Infinity }],
-    ['no cost', { cost: 0 }],
-  ])('lets pass %s', async (_, parts) => {
+    ['a cost of 0', { cost: 0 }],
+  ])('allows %s', async (_, parts) => {
     const { consume, goDown } = make();
     goDown();
     expect(brief(await consume(five('a', 'allow', parts)))).toEqual([['a', true, 0, 'allow']]);
@@ -136,7 +136,7 @@ describe("while it is down, 'allow'", () => {
 });
 
 describe("while it is down, 'deny'", () => {
-  it('fails as the store does, charges and looks', async () => {
+  it('fails with the error of the store, for charges and peeks', async () => {
     const { consume, peek, goDown, fallback } = make();
     goDown();
     await expect(consume(five('a', 'deny'))).rejects.toBe(DOWN);
@@ -145,13 +145,13 @@ describe("while it is down, 'deny'", () => {
   });
 });
 
-describe('while it is down, of several policies the strictest stands', () => {
+describe('while it is down, the strictest of several onStoreError applies', () => {
   it.each<[a: OnStoreError, b: OnStoreError, sources: [string, string], used: [number, number]]>([
     ['memory', 'memory', ['memory', 'memory'], [1, 1]],
     ['memory', 'allow', ['memory', 'allow'], [1, 0]],
     ['allow', 'memory', ['allow', 'memory'], [0, 1]],
     ['allow', 'allow', ['allow', 'allow'], [0, 0]],
-  ])('%s beside %s', async (a, b, sources, used) => {
+  ])('%s with %s', async (a, b, sources, used) => {
     const { consume, peek, goDown, fallback } = make();
     goDown();
     const results = await consume(five('a', a), five('b', b));
@@ -169,7 +169,7 @@ describe('while it is down, of several policies the strictest stands', () => {
     ['deny', 'allow'],
     ['allow', 'deny'],
     ['deny', 'deny'],
-  ])('%s beside %s', async (a, b) => {
+  ])('%s with %s', async (a, b) => {
     const { consume, peek, goDown, fallback } = make();
     goDown();
     await expect(consume(five('a', a), five('b', b))).rejects.toBe(DOWN);
@@ -177,7 +177,7 @@ describe('while it is down, of several policies the strictest stands', () => {
     expect(fallback.size).toBe(0);
   });
 
-  it('keeps the order, and denies where memory does', async () => {
+  it('keeps the order, and denies if a counter in memory does', async () => {
     const { consume, goDown } = make();
     goDown();
     const results = await consume(
@@ -195,7 +195,7 @@ describe('while it is down, of several policies the strictest stands', () => {
     expect(toVerdict(results)).toMatchObject({ allowed: false, source: 'allow', tightest: { name: 'b' } });
   });
 
-  it('asks nothing for no checks', async () => {
+  it('returns nothing for no checks', async () => {
     const { consume, goDown } = make();
     goDown();
     expect(await consume()).toEqual([]);
@@ -219,8 +219,8 @@ describe('the rest', () => {
     expect(fallback.size).toBe(0);
   });
 
-  it('fails at once of what is not the store’s failure', () => {
-    const error = new FreqLimitError('FREQ_LIMIT_RULE_FAILED', 'hashTag answered 5');
+  it('throws errors that are not a failure of the store', () => {
+    const error = new FreqLimitError('FREQ_LIMIT_RULE_FAILED', 'hashTag returned 5');
     const memory = new MemoryStore(10, quiet, () => 0);
     const store = Object.assign(new MemoryStore(10, quiet, () => 0), {
       consume: () => {

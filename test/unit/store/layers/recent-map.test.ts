@@ -1,7 +1,7 @@
 import { RecentMap } from '../../../../src/store/layers/recent-map.js';
 
 describe('RecentMap', () => {
-  it('keeps what was set for its age at least, and for twice as long at most', () => {
+  it('keeps an entry for its maximum age at least, and for twice as long at most', () => {
     const map = new RecentMap<number>(100);
     map.set('a', 1, 0);
     map.set('b', 2, 100);
@@ -11,7 +11,7 @@ describe('RecentMap', () => {
     expect(['a', 'b', 'c', 'd'].map((key) => map.get(key))).toEqual([undefined, undefined, 3, 4]);
   });
 
-  it('keeps at most two generations, the newest entries', () => {
+  it('keeps the newest entries, at most twice the maximum', () => {
     const map = new RecentMap<number>(Infinity, 10);
     for (let i = 0; i < 95; i++) map.set(`k${i}`, i, 0);
     expect(map.size).toBe(15);
@@ -20,7 +20,7 @@ describe('RecentMap', () => {
     expect(map.get('k79')).toBeUndefined();
   });
 
-  it('answers the newest value, and forgets one or all', () => {
+  it('returns the newest value, and deletes one or all', () => {
     const map = new RecentMap<number>(Infinity, 1);
     map.set('a', 1, 0);
     map.set('a', 2, 0);

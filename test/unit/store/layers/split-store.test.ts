@@ -1,5 +1,6 @@
 import type { Check, CheckResult } from '../../../../src/core/check.js';
 import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
+import { CachedCounts } from '../../../../src/store/layers/cached-counts.js';
 import { SplitStore } from '../../../../src/store/layers/split-store.js';
 import type { Store } from '../../../../src/core/store.js';
 import { check } from '../../../support/check.js';
@@ -10,63 +11,63 @@ const five = (key: string): Check => check(key, { limit: 5 });
 function make() {
   let nowMs = 1_000_000;
   const memory = new MemoryStore(100, quiet, () => nowMs);
-  const asked: [method: string, keys: string[], refundable?: boolean | undefined][] = [];
+  const calls: [method: string, keys: string[], refundable?: boolean | undefined][] = [];
   const keys = (checks: readonly Check[]): string[] => checks.map(({ key }) => key);
   let failing: string | undefined;
   const inner: Store = {
     consume: async (checks, refundable) => {
-      asked.push(['consume', keys(checks), refundable]);
+      calls.push(['consume', keys(checks), refundable]);
       return memory.consume(checks, refundable);
     },
     peek: async (checks) => {
-      asked.push(['peek', keys(checks)]);
+      calls.push(['peek', keys(checks)]);
       return memory.peek(checks);
     },
     refund: async (checks, results) => {
-      asked.push(['refund', keys(checks)]);
+      calls.push(['refund', keys(checks)]);
       return memory.refund(checks, results);
     },
     reset: async (checks) => {
-      asked.push(['reset', keys(checks)]);
+      calls.push(['reset', keys(checks)]);
       memory.reset(checks);
       if (checks.some(({ key }) => key === failing)) throw new Error(`${String(failing)} is down`);
     },
     health: () => ({ store: 'redis', isUp: false, reason: 'lost', since: new Date(0) }),
-    open: async () => void asked.push(['open', []]),
-    close: async () => void asked.push(['close', []]),
+    open: async () => void calls.push(['open', []]),
+    close: async () => void calls.push(['close', []]),
   };
-  const store = new SplitStore(
-    inner,
-    ({ key }) => key.slice(0, 1),
-    (checks) => asked.push(['about to refund', keys(checks)]),
-    () => nowMs,
-  );
+  const cachedCounts = new CachedCounts();
+  const store = new SplitStore(inner, {
+    groupOf: ({ key }) => key.slice(0, 1),
+    cachedCounts,
+    clock: () => nowMs,
+  });
   const advance = (ms: number): void => void (nowMs += ms);
-  return { store, asked, memory, advance, fail: (key: string) => (failing = key) };
+  return { store, calls, memory, cachedCounts, advance, fail: (key: string) => (failing = key) };
 }
 
 const names = (results: readonly CheckResult[]): string[] => results.map(({ name }) => name);
 
-describe('PartedStore', () => {
+describe('SplitStore', () => {
   it.each([[undefined], [false], [true]])(
-    'asks once for what lies together, refundable: %p as it was asked',
+    'makes one call for a request with one group, and passes on refundable: %p',
     async (refundable) => {
-      const { store, asked } = make();
+      const { store, calls } = make();
       expect(names(await store.consume([five('a2'), five('a1')], refundable))).toEqual(['a2', 'a1']);
-      expect(asked).toEqual([['consume', ['a2', 'a1'], refundable]]);
+      expect(calls).toEqual([['consume', ['a2', 'a1'], refundable]]);
     },
   );
 
-  it('asks each part once, and may have it back', async () => {
-    const { store, asked } = make();
+  it('makes one refundable call for each group', async () => {
+    const { store, calls } = make();
     expect(names(await store.consume([five('b1'), five('a1'), five('b2')]))).toEqual(['b1', 'a1', 'b2']);
-    expect(asked).toEqual([
+    expect(calls).toEqual([
       ['consume', ['b1', 'b2'], true],
       ['consume', ['a1'], true],
     ]);
   });
 
-  it('gives back when one part denies', async () => {
+  it('refunds the other groups if one denies', async () => {
     const { store, memory } = make();
     memory.consume([check('b', { windowMs: 1 })]);
     const results = await store.consume([five('a'), check('b', { windowMs: 1 })]);
@@ -77,62 +78,64 @@ describe('PartedStore', () => {
     expect(memory.size).toBe(1);
   });
 
-  it('says what is given back before it is', async () => {
-    const { store, asked, memory } = make();
+  it('removes the cached counts of the checks that it refunds', async () => {
+    const { store, memory, cachedCounts } = make();
+    const checks = [five('a'), check('b'), five('c')];
+    const denied = memory.consume([...checks, check('b')]);
+    cachedCounts.add(checks, denied, 0);
     memory.consume([check('b')]);
-    await store.consume([five('a'), check('b'), five('c')]);
-    expect(asked.slice(3)).toEqual([
-      ['about to refund', ['a']],
-      ['refund', ['a']],
-      ['about to refund', ['c']],
-      ['refund', ['c']],
+    await store.consume(checks);
+    expect(['a', 'b', 'c'].map((key) => cachedCounts.get(key, 0) !== undefined)).toEqual([
+      false,
+      true,
+      false,
     ]);
   });
 
   describe('a request that is likely to be denied', () => {
     const address = check('a', { limit: 3 });
     const phone = (n: number): Check => check(`p${n}`);
-    const methods = (asked: readonly (readonly unknown[])[]): unknown[] => asked.map(([method]) => method);
+    const methods = (calls: readonly (readonly unknown[])[]): unknown[] => calls.map(([method]) => method);
 
-    it('is looked at before it is charged, from its second denial on', async () => {
-      const { store, asked, memory } = make();
+    it('is peeked at before it is charged, from its second denial on', async () => {
+      const { store, calls, memory } = make();
       for (let i = 0; i < 4; i++) await store.consume([phone(i), address]);
-      asked.length = 0;
+      calls.length = 0;
       for (let i = 0; i < 10; i++) {
         const results = await store.consume([phone(i), address, five('d')]);
         expect(results.map(({ allowed }) => allowed)).toEqual([i > 2, false, true]);
       }
-      expect(new Set(methods(asked))).toEqual(new Set(['peek']));
+      expect(new Set(methods(calls))).toEqual(new Set(['peek']));
       expect(memory.size).toBe(4);
     });
 
-    it('is looked at where its cost alone is above a limit', async () => {
-      const { store, asked } = make();
+    it('is peeked at if its cost alone exceeds a limit', async () => {
+      const { store, calls } = make();
       await store.consume([phone(1), check('a', { limit: 3, cost: 4 })]);
-      expect(methods(asked)).toEqual(['peek', 'peek']);
+      expect(methods(calls)).toEqual(['peek', 'peek']);
     });
 
-    it('is charged at once again when its window has ended, its limit has risen or it was given back', async () => {
-      const { store, asked, memory, advance } = make();
-      const ask = async (one = address): Promise<unknown[]> => {
-        asked.length = 0;
+    it('is charged at once again after its window, with a higher limit, or after a refund', async () => {
+      const { store, calls, memory, advance } = make();
+      const send = async (one = address): Promise<unknown[]> => {
+        calls.length = 0;
         await store.consume([five('b'), one]);
-        return methods(asked);
+        return methods(calls);
       };
-      for (let i = 0; i < 3; i++) expect(await ask()).toEqual(['consume', 'consume']);
-      await ask();
-      expect(await ask()).toEqual(['peek', 'peek']);
-      expect(await ask({ ...address, limit: 4 })).toEqual(['consume', 'consume']);
+      for (let i = 0; i < 3; i++) expect(await send()).toEqual(['consume', 'consume']);
+      await send();
+      expect(await send()).toEqual(['peek', 'peek']);
+      expect(await send({ ...address, limit: 4 })).toEqual(['consume', 'consume']);
       advance(60_001);
-      expect(await ask()).toEqual(['consume', 'consume']);
-      for (let i = 0; i < 3; i++) await ask();
+      expect(await send()).toEqual(['consume', 'consume']);
+      for (let i = 0; i < 3; i++) await send();
       memory.reset([address]);
-      expect(await ask()).toEqual(['peek', 'peek', 'consume', 'consume']);
-      expect(await ask()).toEqual(['consume', 'consume']);
+      expect(await send()).toEqual(['peek', 'peek', 'consume', 'consume']);
+      expect(await send()).toEqual(['consume', 'consume']);
     });
   });
 
-  it('looks at each part, and answers in order', async () => {
+  it('peeks at each group, and returns the results in order', async () => {
     const { store, memory } = make();
     memory.consume([five('b')]);
     const results = await store.peek([five('b'), five('a'), five('b')]);
@@ -144,7 +147,7 @@ describe('PartedStore', () => {
     expect(memory.size).toBe(1);
   });
 
-  it('gives back to each part what was its own', async () => {
+  it('refunds each group its own checks', async () => {
     const { store, memory } = make();
     const checks = [five('b'), five('a'), five('b')];
     const results = await store.consume(checks);
@@ -157,7 +160,7 @@ describe('PartedStore', () => {
     expect(memory.size).toBe(0);
   });
 
-  it('forgets in every part, also when one of them fails', async () => {
+  it('resets every group, even if one of them fails', async () => {
     const { store, memory, fail } = make();
     memory.consume([five('a'), five('b'), five('c')]);
     fail('b');
@@ -165,29 +168,31 @@ describe('PartedStore', () => {
     expect(memory.size).toBe(0);
   });
 
-  it.each(['consume', 'peek', 'reset'] as const)('asks nothing of a %s of nothing', async (method) => {
-    const { store, asked } = make();
+  it.each(['consume', 'peek', 'reset'] as const)('makes no call for a %s without checks', async (method) => {
+    const { store, calls } = make();
     await store[method]([]);
-    expect(asked).toEqual([]);
+    expect(calls).toEqual([]);
   });
 
-  it('is as well as its store, and opens and closes it', async () => {
-    const { store, asked } = make();
+  it('has the health of its store, and opens and closes it', async () => {
+    const { store, calls } = make();
     expect(store.health()).toEqual({ store: 'redis', isUp: false, reason: 'lost', since: new Date(0) });
     await store.open();
     await store.close();
-    expect(asked.map(([method]) => method)).toEqual(['open', 'close']);
+    expect(calls.map(([method]) => method)).toEqual(['open', 'close']);
   });
 
-  it('fails at once where a part cannot be named, and charges nothing', () => {
-    const { asked } = make();
+  it('throws if a group cannot be named, and charges nothing', () => {
+    const { calls } = make();
     const inner = make();
-    const store = new SplitStore(inner.store, ({ key }) => {
-      if (key === 'b') throw new Error('no part');
-      return key;
+    const store = new SplitStore(inner.store, {
+      groupOf: ({ key }) => {
+        if (key === 'b') throw new Error('no group');
+        return key;
+      },
     });
-    expect(() => store.consume([five('a'), five('b')])).toThrow('no part');
-    expect(asked).toEqual([]);
-    expect(inner.asked).toEqual([]);
+    expect(() => store.consume([five('a'), five('b')])).toThrow('no group');
+    expect(calls).toEqual([]);
+    expect(inner.calls).toEqual([]);
   });
 });

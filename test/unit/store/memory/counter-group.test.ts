@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { type Counter, CounterGroup } from '../../../../src/store/memory/counter-group.js';
 
-function keysOf({ byEnd }: CounterGroup): string[] {
+function keysOf({ byExpiry }: CounterGroup): string[] {
   const keys: string[] = [];
-  for (let at = byEnd.first; at !== undefined; at = at.byEnd?.next) keys.push(at.key);
+  for (let at = byExpiry.first; at !== undefined; at = at.byExpiry?.next) keys.push(at.key);
   return keys;
 }
 
-function laneOf(...keys: string[]): { group: CounterGroup; counters: Counter[] } {
+function groupOf(...keys: string[]): { group: CounterGroup; counters: Counter[] } {
   const group = new CounterGroup();
   const counters = keys.map((key) => counterIn(group, key));
   for (const counter of counters) group.add(counter);
@@ -15,7 +15,7 @@ function laneOf(...keys: string[]): { group: CounterGroup; counters: Counter[] }
 }
 
 function counterIn(group: CounterGroup, key: string): Counter {
-  return { key, endsAtMs: 0, used: 1, group, byEnd: undefined, below: undefined };
+  return { key, endsAtMs: 0, used: 1, group, byExpiry: undefined, underLimit: undefined };
 }
 
 describe('CounterGroup', () => {
@@ -23,15 +23,15 @@ describe('CounterGroup', () => {
     ['first', 0, ['b', 'c']],
     ['middle', 1, ['a', 'c']],
     ['last', 2, ['a', 'b']],
-  ])('lets the %s one leave', (_, index, keys) => {
-    const { group, counters } = laneOf('a', 'b', 'c');
+  ])('removes the %s one', (_, index, keys) => {
+    const { group, counters } = groupOf('a', 'b', 'c');
     group.remove(counters[index]!);
     expect([keysOf(group), group.size]).toEqual([keys, 2]);
-    expect(counters[index]).toMatchObject({ byEnd: undefined, below: undefined });
+    expect(counters[index]).toMatchObject({ byExpiry: undefined, underLimit: undefined });
   });
 
-  it('parts with the soonest to end below its limit, and with full ones only when all are', () => {
-    const { group, counters } = laneOf('a', 'b', 'c');
+  it('evicts the next to expire under its limit, and one at its limit only if all are', () => {
+    const { group, counters } = groupOf('a', 'b', 'c');
     const [a, b, c] = counters as [Counter, Counter, Counter];
     expect(group.evictionCandidate).toBe(a);
     group.markAtLimit(a);
@@ -43,16 +43,16 @@ describe('CounterGroup', () => {
     expect(group.evictionCandidate).toBe(a);
     group.remove(a);
     expect(group.evictionCandidate).toBe(b);
-    expect(laneOf().group.evictionCandidate).toBeUndefined();
+    expect(groupOf().group.evictionCandidate).toBeUndefined();
   });
 
-  it('keeps its order whoever comes and leaves', () => {
+  it('keeps its order, whatever is added and removed', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.boolean(), fc.nat())), (steps) => {
-        const { group } = laneOf();
+        const { group } = groupOf();
         const model: Counter[] = [];
-        for (const [comes, number] of steps) {
-          if (comes || model.length === 0) {
+        for (const [adds, number] of steps) {
+          if (adds || model.length === 0) {
             const one = counterIn(group, String(number));
             model.push(one);
             group.add(one);

@@ -2,10 +2,10 @@ import { Counters } from '../../../../src/store/memory/counters.js';
 
 const WINDOW_MS = 1_000;
 
-/** Counters, and how often one had to go before its end. */
-function make(most: number): { counters: Counters; lost: () => number; put: typeof put } {
-  let lost = 0;
-  const counters = new Counters(most, () => lost++);
+/** Counters, and how many were dropped before they expired. */
+function make(most: number): { counters: Counters; evicted: () => number; put: typeof put } {
+  let evicted = 0;
+  const counters = new Counters(most, () => evicted++);
   const put = (key: string, nowMs: number, isFull = false, windowMs = WINDOW_MS): void => {
     const group = String(windowMs);
     const counter = counters.get(key, nowMs) ?? counters.open(key, group, nowMs + windowMs);
@@ -13,7 +13,7 @@ function make(most: number): { counters: Counters; lost: () => number; put: type
     if (isFull) counter.group.markAtLimit(counter);
     counters.tidy(group, nowMs);
   };
-  return { counters, lost: () => lost, put };
+  return { counters, evicted: () => evicted, put };
 }
 
 describe('Counters', () => {
@@ -25,7 +25,7 @@ describe('Counters', () => {
     expect(counters.size).toBe(0);
   });
 
-  it('clears two ended counters for each new one', () => {
+  it('removes two expired counters for each new one', () => {
     const { counters, put } = make(100);
     for (let i = 0; i < 50; i++) put(`old-${i}`, i);
     for (let i = 0; i < 50; i++) put(`new-${i}`, 5_000 + i);
@@ -33,15 +33,15 @@ describe('Counters', () => {
     expect(counters.get('new-0', 5_050)?.used).toBe(1);
   });
 
-  it('clears windows that nobody visits any more', () => {
+  it('removes expired counters of groups without requests', () => {
     const { counters, put } = make(1_000);
     for (let i = 0; i < 20; i++) put(`short-${i}`, 0, i % 2 === 0, 10 + i);
     for (let i = 0; i < 60; i++) put(`long-${i}`, 100, false, 60_000);
     expect(counters.size).toBe(60);
   });
 
-  it('makes room by the counter that is nearest to its end', () => {
-    const { counters, put, lost } = make(3);
+  it('drops the counter that is the next to expire', () => {
+    const { counters, put, evicted } = make(3);
     put('long', 0, false, 60_000);
     put('first', 1);
     put('second', 2);
@@ -49,25 +49,25 @@ describe('Counters', () => {
     expect(counters.size).toBe(3);
     expect(counters.get('first', 4)).toBeUndefined();
     expect(['long', 'second', 'third'].map((key) => counters.get(key, 4)?.used)).toEqual([1, 1, 1]);
-    expect(lost()).toBe(1);
+    expect(evicted()).toBe(1);
   });
 
-  it('lets one at its limit go only when all are', () => {
-    const { counters, put, lost } = make(2);
+  it('drops a counter at its limit only if all are', () => {
+    const { counters, put, evicted } = make(2);
     put('blocked', 0, true);
     put('open', 1);
     put('other', 2);
     expect(counters.get('blocked', 2)?.used).toBe(1);
     expect(counters.get('open', 2)).toBeUndefined();
-    expect(lost()).toBe(1);
+    expect(evicted()).toBe(1);
     put('other', 3, true);
     put('third', 4, true);
     expect(counters.get('blocked', 4)).toBeUndefined();
     expect(counters.size).toBe(2);
-    expect(lost()).toBe(2);
+    expect(evicted()).toBe(2);
   });
 
-  it('takes the room from the rule that has the most counters', () => {
+  it('drops a counter of the group with the most counters', () => {
     const { counters, put } = make(10);
     put('victim', 0, true, 60_000);
     for (let i = 0; i < 1_000; i++) put(`made-up-${i}`, i, true, 86_400_000);
@@ -75,27 +75,27 @@ describe('Counters', () => {
     expect(counters.get('victim', 1_000)?.used).toBe(1);
   });
 
-  it('does not call an ended counter lost', () => {
-    const { counters, put, lost } = make(2);
+  it('does not report an expired counter as evicted', () => {
+    const { counters, put, evicted } = make(2);
     put('a', 0, true, 10);
     put('b', 0, true, 10);
     for (let i = 0; i < 2; i++) put(`later-${i}`, 1_000 + i, true);
     expect(counters.size).toBe(2);
-    expect(lost()).toBe(0);
+    expect(evicted()).toBe(0);
   });
 
-  it('makes room by an ended counter before a living one', () => {
-    const { counters, put, lost } = make(3);
+  it('removes an expired counter before it drops another one', () => {
+    const { counters, put, evicted } = make(3);
     put('ended', 0, true, 10);
     put('living', 1);
     put('other', 2);
     put('new', 100);
     expect(counters.size).toBe(3);
     expect(counters.get('living', 100)?.used).toBe(1);
-    expect(lost()).toBe(0);
+    expect(evicted()).toBe(0);
   });
 
-  it('remembers a counter that reaches its limit later', () => {
+  it('keeps a counter that reaches its limit later', () => {
     const { counters, put } = make(2);
     put('a', 0);
     put('a', 1, true);
@@ -104,7 +104,7 @@ describe('Counters', () => {
     expect(counters.get('a', 3)?.used).toBe(2);
   });
 
-  it('forgets one, or all', () => {
+  it('deletes one or all', () => {
     const { counters, put } = make(10);
     put('a', 0);
     put('b', 0);

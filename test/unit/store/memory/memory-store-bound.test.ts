@@ -1,16 +1,17 @@
 import fc from 'fast-check';
+import { Log } from '../../../../src/core/log.js';
 import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
 import { check } from '../../../support/check.js';
 
 function make(most: number): { store: MemoryStore; warnings: string[]; at: (nowMs: number) => void } {
   let nowMs = 0;
   const warnings: string[] = [];
-  const log = { warn: (line: string) => warnings.push(line), error: () => undefined };
+  const log = new Log({ warn: (line) => void warnings.push(line), error: () => undefined });
   return { store: new MemoryStore(most, log, () => nowMs), warnings, at: (ms) => (nowMs = ms) };
 }
 
 describe('the bound of the memory store', () => {
-  it('holds under many distinct keys, while the blocked visitor stays blocked', () => {
+  it('is kept with many keys, while the denied client stays denied', () => {
     const { store, warnings, at } = make(1_000);
     const victim = check('blocked', { limit: 1 });
     store.consume([victim]);
@@ -25,7 +26,7 @@ describe('the bound of the memory store', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  it('is not met where ended counters make room', () => {
+  it('is not reached while expired counters are removed', () => {
     const { store, at } = make(100_000);
     for (let i = 0; i < 100_000; i++) {
       at(i);
@@ -35,9 +36,9 @@ describe('the bound of the memory store', () => {
   });
 
   it.each([
-    ['a cost that what is left does not cover', { limit: 10, cost: 3 }],
-    ['visits that count when denied', { limit: 9, cost: 3, countDenied: true }],
-  ])('does not free a caller who is blocked by %s', (_, parts) => {
+    ['a cost that exceeds the remaining units', { limit: 10, cost: 3 }],
+    ['denied requests that count', { limit: 9, cost: 3, countDenied: true }],
+  ])('keeps denying a client that is denied by %s', (_, parts) => {
     const { store } = make(10);
     const blocked = check('blocked', parts);
     for (let i = 0; i < 4; i++) store.consume([blocked]);
@@ -45,17 +46,19 @@ describe('the bound of the memory store', () => {
     expect(store.consume([blocked])[0]!.allowed).toBe(false);
   });
 
-  it('is told to the operator once, when counters have to go', () => {
+  it('logs one warning when counters are dropped', () => {
     const { store, warnings } = make(10);
     for (let i = 0; i < 10; i++) store.consume([check(`k-${i}`)]);
     expect(warnings).toEqual([]);
     for (let i = 10; i < 50; i++) store.consume([check(`k-${i}`)]);
-    expect(warnings).toEqual([expect.stringContaining('There are more than 10 counters in memory')]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^FREQ_LIMIT_MEMORY_FULL: There are more than 10 counters in memory/),
+    ]);
     expect(warnings[0]).toContain('maxCounters');
     expect(store.size).toBe(10);
   });
 
-  it('holds whatever is asked', () => {
+  it('is kept for any requests', () => {
     const anyCheck = fc
       .record({
         key: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'),
@@ -80,7 +83,7 @@ describe('the bound of the memory store', () => {
     );
   });
 
-  it('takes nothing away for a counter that went while its own request was counted', () => {
+  it('undoes nothing on a counter that was dropped while its own request was counted', () => {
     const { store, at } = make(2);
     const of = (key: string, limit = 5): boolean =>
       store.consume([check(key, { windowMs: 1_000, limit })])[0]!.allowed;

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import type { Check, CheckResult } from '../../../../src/core/check.js';
 import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
 import { check } from '../../../support/check.js';
+import { quiet } from '../../../support/subjects.js';
 
-const quiet = { warn: () => undefined, error: () => undefined };
 const DAY_MS = 86_400_000;
 
 let nowMs = 0;
@@ -15,8 +15,8 @@ beforeEach(() => {
   store = new MemoryStore(1_000, quiet, () => nowMs);
 });
 
-/** Whether visits at these moments pass. */
-const visitsAt = (
+/** Whether requests at these moments pass. */
+const requestsAt = (
   moments: readonly number[],
   key: string,
   parts: { limit: number; windowMs: number },
@@ -27,9 +27,9 @@ const visitsAt = (
   });
 
 describe('a window', () => {
-  it('opens at the first visit and ends after its last millisecond', () => {
+  it('opens at the first request and ends after its last millisecond', () => {
     const moments = [500, 600, 1_499, 1_500, 1_501, 2_501, 2_502];
-    expect(visitsAt(moments, 'a', { limit: 1, windowMs: 1_000 })).toEqual([
+    expect(requestsAt(moments, 'a', { limit: 1, windowMs: 1_000 })).toEqual([
       true,
       false,
       false,
@@ -43,15 +43,15 @@ describe('a window', () => {
   it('is never opened early by rounding', () => {
     const moments = [0, 100, 600, 1_000, 1_200, 1_450, 1_600];
     const answers = [true, true, false, false, false, false, true];
-    expect(visitsAt(moments, 'a', { limit: 2, windowMs: 1_500 })).toEqual(answers);
+    expect(requestsAt(moments, 'a', { limit: 2, windowMs: 1_500 })).toEqual(answers);
   });
 
-  it('belongs to each counter alone', () => {
+  it('is different for each counter', () => {
     const rule = { limit: 1, windowMs: 3_000 };
-    expect(visitsAt([0], 'A', rule)).toEqual([true]);
-    expect(visitsAt([2_500], 'B', rule)).toEqual([true]);
-    expect(visitsAt([3_100], 'A', rule)).toEqual([true]);
-    expect(visitsAt([3_100, 5_400, 5_501], 'B', rule)).toEqual([false, false, true]);
+    expect(requestsAt([0], 'A', rule)).toEqual([true]);
+    expect(requestsAt([2_500], 'B', rule)).toEqual([true]);
+    expect(requestsAt([3_100], 'A', rule)).toEqual([true]);
+    expect(requestsAt([3_100, 5_400, 5_501], 'B', rule)).toEqual([false, false, true]);
   });
 
   it('may be a year long', () => {
@@ -59,22 +59,22 @@ describe('a window', () => {
     const [first, second] = [0, 0].map(() => store.consume([check('a', { windowMs: year })])[0]!);
     expect(first!.allowed).toBe(true);
     expect(second).toMatchObject({ allowed: false, retryAfterMs: year });
-    expect(visitsAt([25 * DAY_MS, 364 * DAY_MS, year + 1], 'a', { limit: 1, windowMs: year })).toEqual([
+    expect(requestsAt([25 * DAY_MS, 364 * DAY_MS, year + 1], 'a', { limit: 1, windowMs: year })).toEqual([
       false,
       false,
       true,
     ]);
   });
 
-  it('is prolonged by nothing', () => {
+  it('is never extended', () => {
     const moments = Array.from({ length: 70 }, (_, i) => i * 100);
-    const allowed = visitsAt(moments, 'a', { limit: 1, windowMs: 2_000 });
+    const allowed = requestsAt(moments, 'a', { limit: 1, windowMs: 2_000 });
     expect(moments.filter((_, i) => allowed[i])).toEqual([0, 2_100, 4_200, 6_300]);
   });
 
-  it('makes a visitor in its last millisecond wait for one more', () => {
+  it('has a retry time of one millisecond in its last millisecond', () => {
     const parts = { limit: 1, windowMs: 60_000 };
-    visitsAt([0], 'a', parts);
+    requestsAt([0], 'a', parts);
     nowMs = 60_000;
     expect(store.consume([check('a', parts)])).toMatchObject([{ allowed: false, used: 1, retryAfterMs: 1 }]);
   });
@@ -89,9 +89,9 @@ describe('a window', () => {
 });
 
 describe('consume', () => {
-  it('answers the running example', () => {
+  it('returns the running example', () => {
     const tenAMinute = check('a', { limit: 10 });
-    for (let visit = 0; visit < 5; visit++) store.consume([tenAMinute]);
+    for (let i = 0; i < 5; i++) store.consume([tenAMinute]);
     nowMs = 20_000;
     expect(store.consume([tenAMinute])).toEqual([
       {
@@ -121,7 +121,7 @@ describe('consume', () => {
 });
 
 describe('reset and close', () => {
-  it('forget counters, and know nothing of others', () => {
+  it('delete counters, and ignore checks without one', () => {
     store.consume([check('a'), check('b')]);
     store.reset([check('a'), check('never seen')]);
     expect(store.peek([check('a'), check('b')]).map(({ used }) => used)).toEqual([0, 1]);
@@ -141,26 +141,26 @@ describe('under fake timers', () => {
     jest.useRealTimers();
   });
 
-  it('answers without waiting, and follows the clock that a test moves', () => {
+  it('returns results without a promise, and follows the fake clock', () => {
     jest.useFakeTimers();
     const own = new MemoryStore(10, quiet);
-    const visit = (): boolean => own.consume([check('a', { windowMs: 60_000 })])[0]!.allowed;
-    expect([visit(), visit()]).toEqual([true, false]);
+    const isAllowed = (): boolean => own.consume([check('a', { windowMs: 60_000 })])[0]!.allowed;
+    expect([isAllowed(), isAllowed()]).toEqual([true, false]);
     jest.advanceTimersByTime(59_999);
-    expect(visit()).toBe(false);
+    expect(isAllowed()).toBe(false);
     jest.advanceTimersByTime(2);
-    expect(visit()).toBe(true);
+    expect(isAllowed()).toBe(true);
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('does not mind when somebody sets the time of day', () => {
+  it('ignores changes of the system time', () => {
     jest.useFakeTimers({ doNotFake: ['performance'] });
     const own = new MemoryStore(10, quiet);
-    const visit = (): boolean => own.consume([check('a', { windowMs: 60_000 })])[0]!.allowed;
-    expect(visit()).toBe(true);
+    const isAllowed = (): boolean => own.consume([check('a', { windowMs: 60_000 })])[0]!.allowed;
+    expect(isAllowed()).toBe(true);
     for (const offset of [3_600_000, -3_600_000]) {
       jest.setSystemTime(Date.now() + offset);
-      expect(visit()).toBe(false);
+      expect(isAllowed()).toBe(false);
     }
   });
 });
@@ -170,7 +170,7 @@ describe('refund', () => {
   const used = (key = 'a'): number => store.peek([check(key)])[0]!.used;
   const consume = (...checks: Check[]): CheckResult[] => store.consume(checks, true);
 
-  it('gives back what was charged, and answers what is left', () => {
+  it('undoes the charge, and returns the new count', () => {
     store.consume([{ ...ten, cost: 2 }]);
     nowMs = 20_000;
     const results = consume({ ...ten, cost: 3 });
@@ -193,7 +193,7 @@ describe('refund', () => {
     expect(used()).toBe(2);
   });
 
-  it('leaves no counter that has counted nothing', () => {
+  it('deletes a counter that counts nothing any more', () => {
     const results = consume(ten);
     expect(store.refund([ten], results)).toMatchObject([{ used: 0, remaining: 10, resetAfterMs: 0 }]);
     expect(store.size).toBe(0);
@@ -201,7 +201,7 @@ describe('refund', () => {
     expect(consume(ten)).toMatchObject([{ used: 1, resetAfterMs: 60_000 }]);
   });
 
-  it('moves no end', () => {
+  it('does not change when the window ends', () => {
     store.consume([ten]);
     nowMs = 40_000;
     store.refund([ten], consume(ten));
@@ -211,7 +211,7 @@ describe('refund', () => {
     expect(used()).toBe(0);
   });
 
-  it('gives a second time nothing', () => {
+  it('does nothing the second time', () => {
     store.consume([{ ...ten, cost: 5 }]);
     const results = consume({ ...ten, cost: 2 });
     store.refund([{ ...ten, cost: 2 }], results);
@@ -219,14 +219,14 @@ describe('refund', () => {
     expect(used()).toBe(5);
   });
 
-  it('gives back in the last millisecond of the window', () => {
+  it('works in the last millisecond of the window', () => {
     store.consume([ten]);
     const results = consume(ten);
     nowMs = 60_000;
     expect(store.refund([ten], results)).toMatchObject([{ used: 1, resetAfterMs: 0 }]);
   });
 
-  it('leaves a later window alone', () => {
+  it('does not change a later window', () => {
     const results = consume({ ...ten, cost: 5 });
     nowMs = 60_001;
     store.consume([{ ...ten, cost: 3 }]);
@@ -234,14 +234,14 @@ describe('refund', () => {
     expect(used()).toBe(3);
   });
 
-  it('makes no counter where the window has ended', () => {
+  it('creates no counter after the window has ended', () => {
     const results = consume(ten);
     nowMs = 60_001;
     expect(store.refund([ten], results)).toMatchObject([{ used: 0, resetAfterMs: 0 }]);
     expect(store.size).toBe(0);
   });
 
-  it('leaves what was counted since a reset', () => {
+  it('does not change what was counted since a reset', () => {
     const results = consume({ ...ten, cost: 5 });
     store.reset([ten]);
     store.refund([{ ...ten, cost: 5 }], results);
@@ -253,7 +253,7 @@ describe('refund', () => {
     expect(used()).toBe(3);
   });
 
-  it('leaves what was counted since its counter had to make room', () => {
+  it('does not change what was counted since the counter was dropped', () => {
     const small = new MemoryStore(1, quiet, () => nowMs);
     const results = small.consume([ten], true);
     small.consume([check('b', { limit: 10 })]);
@@ -262,7 +262,7 @@ describe('refund', () => {
     expect(small.peek([ten])).toMatchObject([{ used: 1 }]);
   });
 
-  it('gives back to each visit its own, in any order', () => {
+  it('undoes the charge of each request, in any order', () => {
     const [first, second] = [consume({ ...ten, cost: 2 }), consume({ ...ten, cost: 3 })];
     store.refund([{ ...ten, cost: 3 }], second);
     expect(used()).toBe(2);
@@ -270,7 +270,7 @@ describe('refund', () => {
     expect(store.size).toBe(0);
   });
 
-  it('gives back to several counters, and several times to one', () => {
+  it('works for several counters, and several checks of one counter', () => {
     const checks = [ten, check('b', { limit: 10, cost: 4 }), { ...ten, cost: 2 }];
     store.consume([ten, check('b')]);
     const results = store.consume(checks, true);
@@ -278,7 +278,7 @@ describe('refund', () => {
     expect([used('a'), used('b')]).toEqual([1, 1]);
   });
 
-  it('gives back nothing that a denied request did not charge', () => {
+  it('undoes only what a denied request was charged', () => {
     store.consume([{ ...ten, cost: 4 }]);
     const checks = [ten, check('b', { countDenied: true, limit: 9 }), check('shut', { limit: 0 })];
     const results = store.consume(checks, true);
@@ -291,14 +291,14 @@ describe('refund', () => {
     expect([used('a'), used('b')]).toEqual([4, 0]);
   });
 
-  it('knows only of visits that may be given back', () => {
+  it('does nothing for results of consume without refundable, and for copies', () => {
     const results = store.consume([ten]);
     expect(store.refund([ten], results)).toEqual(results);
     expect(store.refund([ten], [{ ...consume(ten)[0]! }])).toMatchObject([{ used: 2 }]);
     expect(used()).toBe(2);
   });
 
-  it('gives back nothing for nothing', () => {
+  it('does nothing for a cost of 0 and for no checks', () => {
     const free = { ...ten, cost: 0 };
     store.consume([ten]);
     expect(store.refund([free], consume(free))).toMatchObject([{ used: 1 }]);
@@ -306,7 +306,7 @@ describe('refund', () => {
     expect(used()).toBe(1);
   });
 
-  it('gives nothing back of a charge for which the counter had no room', () => {
+  it('does nothing for a charge that was cut off at the maximum', () => {
     const most = Number.MAX_SAFE_INTEGER;
     const open = check('a', { limit: Infinity });
     store.consume([{ ...open, cost: most - 3 }]);
@@ -316,19 +316,19 @@ describe('refund', () => {
     expect(used()).toBe(most);
   });
 
-  it('keeps its word on who answered', () => {
-    const standIn = new MemoryStore(10, quiet, () => nowMs, 'memory');
-    const results = standIn.consume([ten], true);
+  it('keeps the source', () => {
+    const fallback = new MemoryStore(10, quiet, () => nowMs, 'memory');
+    const results = fallback.consume([ten], true);
     expect(results).toMatchObject([{ source: 'memory' }]);
-    expect(standIn.peek([ten])).toMatchObject([{ source: 'memory' }]);
-    expect(standIn.refund([ten], results)).toMatchObject([{ source: 'memory' }]);
+    expect(fallback.peek([ten])).toMatchObject([{ source: 'memory' }]);
+    expect(fallback.refund([ten], results)).toMatchObject([{ source: 'memory' }]);
   });
 
-  it('brings a store back to where it was, whatever happened before', () => {
-    const visit = fc
+  it('restores the state before the request, whatever happened before', () => {
+    const anyCheck = fc
       .record({ key: fc.constantFrom('a', 'b', 'c'), cost: fc.nat({ max: 4 }), countDenied: fc.boolean() })
       .map(({ key, ...parts }) => check(key, { limit: 9, ...parts }));
-    const request = fc.array(visit, { minLength: 1, maxLength: 5 });
+    const request = fc.array(anyCheck, { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(fc.array(request, { maxLength: 5 }), request, (history, checks) => {
         const own = new MemoryStore(100, quiet, () => nowMs);

@@ -4,51 +4,42 @@ import { Breaker } from '../../../../src/store/redis/breaker.js';
 
 function make() {
   let nowMs = 5_000;
-  const changes: (string | undefined)[] = [];
-  const breaker: Breaker = new Breaker(
-    (one, reason) => {
-      expect(one).toBe(breaker);
-      changes.push(reason);
-    },
-    () => nowMs,
-  );
+  const breaker = new Breaker('a', () => nowMs);
   return {
     breaker,
-    changes,
     advance: (ms: number) => void (nowMs += ms),
-    failTimes: (times: number, isSure = false) => {
-      for (let i = 1; i <= times; i++) breaker.fail(`failure ${i}`, isSure ? 'permanent' : 'timeout');
+    failTimes: (times: number, isPermanent = false) => {
+      for (let i = 1; i <= times; i++) breaker.fail(`failure ${i}`, isPermanent ? 'permanent' : 'timeout');
     },
   };
 }
 
 describe('a closed breaker', () => {
   it('admits every call', () => {
-    const { breaker, changes } = make();
+    const { breaker } = make();
     expect(Array.from({ length: 100 }, () => breaker.admits())).not.toContain(false);
     expect(breaker.isOpen).toBe(false);
-    expect(changes).toEqual([]);
+    expect(breaker.reason).toBeUndefined();
   });
 
-  it('bears four failures in a row, and opens at the fifth, for its reason', () => {
-    const { breaker, changes, failTimes } = make();
+  it('stays closed after four failures in a row, and opens at the fifth with its reason', () => {
+    const { breaker, failTimes } = make();
     failTimes(4);
     expect(breaker.isOpen).toBe(false);
     expect(breaker.admits()).toBe(true);
-    breaker.fail('the last straw', 'timeout');
+    breaker.fail('the fifth', 'timeout');
     expect(breaker.isOpen).toBe(true);
     expect(breaker.admits()).toBe(false);
-    expect(changes).toEqual(['the last straw']);
+    expect(breaker.reason).toBe('the fifth');
   });
 
-  it('counts in a row: one success begins anew', () => {
-    const { breaker, changes, failTimes } = make();
+  it('counts failures in a row: a success starts again at 0', () => {
+    const { breaker, failTimes } = make();
     for (let i = 0; i < 10; i++) {
       failTimes(4);
-      breaker.succeed();
+      breaker.close();
     }
     expect(breaker.isOpen).toBe(false);
-    expect(changes).toEqual([]);
   });
 
   it('counts failures however far apart they are', () => {
@@ -60,22 +51,22 @@ describe('a closed breaker', () => {
     expect(breaker.isOpen).toBe(true);
   });
 
-  it('opens at once when the failure is sure', () => {
-    const { breaker, changes } = make();
+  it('opens at once after a permanent failure', () => {
+    const { breaker } = make();
     breaker.fail('READONLY', 'permanent');
     expect(breaker.isOpen).toBe(true);
     expect(breaker.admits()).toBe(false);
-    expect(changes).toEqual(['READONLY']);
+    expect(breaker.reason).toBe('READONLY');
   });
 
-  it('is opened by one who knows', () => {
-    const { breaker, changes } = make();
+  it('can be opened without a failed call', () => {
+    const { breaker } = make();
     breaker.open('the connection is lost');
     expect(breaker.admits()).toBe(false);
-    expect(changes).toEqual(['the connection is lost']);
+    expect(breaker.reason).toBe('the connection is lost');
   });
 
-  it('has nothing to hope for', () => {
+  it('ignores a new connection', () => {
     const { breaker, advance } = make();
     breaker.allowProbe();
     advance(1_000_000);
@@ -84,7 +75,7 @@ describe('a closed breaker', () => {
 });
 
 describe('an open breaker', () => {
-  it('admits one call after a rest of a second, and no other', () => {
+  it('admits one call after a pause of a second, and no other', () => {
     const { breaker, advance } = make();
     breaker.open('lost');
     advance(999);
@@ -93,7 +84,7 @@ describe('an open breaker', () => {
     expect([breaker.admits(), breaker.admits(), breaker.admits()]).toEqual([true, false, false]);
   });
 
-  it('admits the next one a second later when the first was never heard of again', () => {
+  it('admits the next call a second later if the first has no outcome', () => {
     const { breaker, advance } = make();
     breaker.open('lost');
     advance(1_000);
@@ -104,8 +95,8 @@ describe('an open breaker', () => {
     expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
   });
 
-  it('rests for a whole second after the call that tried has failed', () => {
-    const { breaker, advance, changes } = make();
+  it('pauses for a whole second after the call that tried has failed', () => {
+    const { breaker, advance } = make();
     breaker.open('lost');
     advance(1_000);
     expect(breaker.admits()).toBe(true);
@@ -115,50 +106,57 @@ describe('an open breaker', () => {
     expect(breaker.admits()).toBe(false);
     advance(1);
     expect(breaker.admits()).toBe(true);
-    expect(changes).toEqual(['lost']);
+    expect(breaker.reason).toBe('lost');
   });
 
-  it('closes at the first success, and says so once', () => {
-    const { breaker, advance, changes } = make();
+  it('closes at the first success', () => {
+    const { breaker, advance } = make();
     breaker.open('lost');
     advance(1_000);
     expect(breaker.admits()).toBe(true);
-    breaker.succeed();
-    breaker.succeed();
+    breaker.close();
+    breaker.close();
     expect(breaker.isOpen).toBe(false);
+    expect(breaker.reason).toBeUndefined();
     expect([breaker.admits(), breaker.admits()]).toEqual([true, true]);
-    expect(changes).toEqual(['lost', undefined]);
   });
 
-  it('is closed with a clean slate: five failures open it again', () => {
-    const { breaker, changes, failTimes } = make();
+  it('forgets its failures when it closes: five open it again', () => {
+    const { breaker, failTimes } = make();
     failTimes(20);
-    breaker.succeed();
+    expect(breaker.reason).toBe('failure 5');
+    breaker.close();
     failTimes(4);
     expect(breaker.isOpen).toBe(false);
-    failTimes(1);
-    expect(breaker.isOpen).toBe(true);
-    expect(changes).toEqual(['failure 5', undefined, 'failure 1']);
+    breaker.fail('the fifth', 'timeout');
+    expect(breaker.reason).toBe('the fifth');
   });
 
-  it('opens once, however many of the calls on their way fail', () => {
-    const { changes, failTimes } = make();
+  it('keeps its reason, however many calls in flight fail', () => {
+    const { breaker, failTimes } = make();
     failTimes(50);
     failTimes(5, true);
-    expect(changes).toEqual(['failure 5']);
+    expect(breaker.reason).toBe('failure 5');
   });
 
-  it('lets the next call try when there is hope, and only that', () => {
-    const { breaker, changes } = make();
+  it('takes the reason with which it is opened again', () => {
+    const { breaker } = make();
+    breaker.open('lost');
+    breaker.open('refused');
+    expect(breaker.reason).toBe('refused');
+  });
+
+  it('lets only the next call try after a new connection', () => {
+    const { breaker } = make();
     breaker.open('lost');
     breaker.allowProbe();
     expect(breaker.isOpen).toBe(true);
     expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
-    expect(changes).toEqual(['lost']);
+    expect(breaker.reason).toBe('lost');
   });
 });
 
-describe('hope that comes again and again', () => {
+describe('a connection that every call breaks', () => {
   it('lets one call in a quarter of a second try', () => {
     const { breaker, advance } = make();
     breaker.open('lost');
@@ -175,28 +173,29 @@ describe('hope that comes again and again', () => {
   });
 });
 
-describe('failures that come at once', () => {
-  it('count once in fifty milliseconds, so that a connection in the making opens nothing', () => {
-    const { breaker, changes, advance } = make();
+describe('calls that fail with a lost connection', () => {
+  it('count once in fifty milliseconds, so that a single reconnect opens nothing', () => {
+    const { breaker, advance } = make();
     for (let i = 0; i < 1_000; i++) breaker.fail('Connection is closed.', 'disconnected');
     expect(breaker.isOpen).toBe(false);
     for (let i = 0; i < 4; i++) {
       advance(50);
       breaker.fail('Connection is closed.', 'disconnected');
     }
-    expect(changes).toEqual(['Connection is closed.']);
+    expect(breaker.reason).toBe('Connection is closed.');
   });
 });
 
 describe('any breaker', () => {
-  type Step = 'ask' | 'succeed' | 'fail' | 'fail surely' | 'open' | number;
+  type Step = 'ask' | 'close' | 'fail' | 'fail permanently' | 'open' | number;
 
-  /** Takes steps, numbers of milliseconds among them; answers when calls were admitted while it was open. */
+  /** Takes steps, numbers of milliseconds among them; returns when calls were admitted while it was open. */
   function play(steps: readonly Step[]) {
-    const { breaker, changes, advance } = make();
+    const { breaker, advance } = make();
     let nowMs = 0;
     const tries: number[] = [];
-    const refused: boolean[] = [];
+    const admittedWhenClosed: boolean[] = [];
+    const reasons: boolean[] = [];
     for (const step of steps) {
       const { isOpen } = breaker;
       if (typeof step === 'number') {
@@ -205,36 +204,36 @@ describe('any breaker', () => {
       } else if (step === 'ask') {
         const admits = breaker.admits();
         if (isOpen && admits) tries.push(nowMs);
-        if (!isOpen) refused.push(!admits);
-      } else if (step === 'succeed') {
-        breaker.succeed();
+        if (!isOpen) admittedWhenClosed.push(admits);
+      } else if (step === 'close') {
+        breaker.close();
       } else if (step === 'open') {
         breaker.open('lost');
       } else {
-        breaker.fail('failed', step === 'fail surely' ? 'permanent' : 'timeout');
+        breaker.fail('failed', step === 'fail permanently' ? 'permanent' : 'timeout');
       }
+      reasons.push(breaker.isOpen === (breaker.reason !== undefined));
     }
-    return { breaker, changes, tries, refused };
+    return { tries, admittedWhenClosed, reasons };
   }
 
   const wait = fc.integer({ min: 1, max: 1_500 });
   const stepsOf = (...steps: Step[]): fc.Arbitrary<Step[]> =>
     fc.array(fc.oneof(fc.constantFrom(...steps), wait), { maxLength: 80 });
 
-  it('tells of open and closed in turn, and refuses nothing while it is closed', () => {
+  it('has a reason exactly while it is open, and admits every call while it is closed', () => {
     fc.assert(
-      fc.property(stepsOf('ask', 'succeed', 'fail', 'fail surely', 'open'), (steps) => {
-        const { breaker, changes, refused } = play(steps);
-        expect(changes.map((reason) => reason !== undefined)).toEqual(changes.map((_, i) => i % 2 === 0));
-        expect(breaker.isOpen).toBe(changes.length % 2 === 1);
-        expect(refused).not.toContain(true);
+      fc.property(stepsOf('ask', 'close', 'fail', 'fail permanently', 'open'), (steps) => {
+        const { admittedWhenClosed, reasons } = play(steps);
+        expect(reasons).not.toContain(false);
+        expect(admittedWhenClosed).not.toContain(false);
       }),
     );
   });
 
   it('admits no two calls within a second while it is open', () => {
     fc.assert(
-      fc.property(stepsOf('ask', 'ask', 'fail', 'fail surely', 'open'), (steps) => {
+      fc.property(stepsOf('ask', 'ask', 'fail', 'fail permanently', 'open'), (steps) => {
         const { tries } = play(['open', ...steps]);
         const gaps = tries.slice(1).map((ms, i) => ms - tries[i]!);
         expect(gaps.filter((gap) => gap < 1_000)).toEqual([]);
@@ -243,14 +242,14 @@ describe('any breaker', () => {
   });
 });
 
-describe('by itself', () => {
+describe('the default clock', () => {
   afterEach(() => {
     jest.useRealTimers();
   });
 
-  it('needs no timer, and goes by a clock that nobody can set', () => {
+  it('needs no timer, and ignores changes of the system time', () => {
     jest.useFakeTimers();
-    const breaker = new Breaker(() => undefined);
+    const breaker = new Breaker('a');
     breaker.open('lost');
     jest.setSystemTime(Date.now() + 3_600_000);
     expect(breaker.admits()).toBe(false);

@@ -23,11 +23,11 @@ describe('readRedisOption', () => {
     ['nodes', { cluster: [{ host: 'a', port: 7_000 }, { port: 7_001 }] }],
     ['nodes as URLs and ports', { cluster: ['redis://a:7000', 7_001] }],
     ['nodes with options', { cluster: [7_000], options: { redisOptions: { password: 'secret' } } }],
-    ['nodes with options that are not given', { cluster: [7_000], options: undefined }],
-    ['nodes with a hash tag before all keys', { cluster: [7_000], options: { keyPrefix: '{shop}:' } }],
-    ['nodes with a brace before all keys', { cluster: [7_000], options: { keyPrefix: 'a{b:' } }],
-    ['nodes with empty braces behind a hash tag', { cluster: [7_000], options: { keyPrefix: '{a}{}:' } }],
-    ['empty braces before all keys of one server', { port: 6_379, keyPrefix: '{}:' }],
+    ['nodes with undefined options', { cluster: [7_000], options: undefined }],
+    ['nodes with a hash tag in the keyPrefix', { cluster: [7_000], options: { keyPrefix: '{shop}:' } }],
+    ['nodes with a brace in the keyPrefix', { cluster: [7_000], options: { keyPrefix: 'a{b:' } }],
+    ['nodes with empty braces after a hash tag', { cluster: [7_000], options: { keyPrefix: '{a}{}:' } }],
+    ['empty braces in the keyPrefix of one server', { port: 6_379, keyPrefix: '{}:' }],
     ['a client of one server with empty braces', { ...CLIENT, options: { keyPrefix: '{}:' } }],
   ])('accepts %s', (_, redis) => {
     expect(accept(redis)).not.toThrow();
@@ -45,8 +45,8 @@ describe('readRedisOption', () => {
   });
 
   it.each<[string, unknown]>([
-    ['an object that says nothing', {}],
-    ['options without a place', { password: 'secret', db: 1 }],
+    ['an empty object', {}],
+    ['options without a server', { password: 'secret', db: 1 }],
     ['a number', 5],
     ['null', null],
     ['undefined', undefined],
@@ -55,16 +55,16 @@ describe('readRedisOption', () => {
     ['a function', () => 'redis://localhost:6379'],
     ['the class of the client', Redis],
     ['a symbol', Symbol('redis')],
-    ['an empty text', ''],
-    ['host and port as a text', 'localhost:6379'],
-    ['a host as a text', 'localhost'],
+    ['an empty string', ''],
+    ['host and port as a string', 'localhost:6379'],
+    ['a host as a string', 'localhost'],
     ['a URL of another scheme', 'http://localhost:6379'],
     ['a URL without a host', 'redis://'],
-    ['a URL after a blank', ' redis://localhost:6379'],
-    ['half a client', { evalsha: method, del: method }],
+    ['a URL after a space', ' redis://localhost:6379'],
+    ['a client without eval', { evalsha: method, del: method }],
     ['a client of another library', { sendCommand: method, evalSha: method, eval: method, del: method }],
-    ['one that has a host too', { sendCommand: method, evalSha: method, host: 'localhost' }],
-  ])('rejects %s and shows the right form', (_, redis) => {
+    ['a client of another library with a host', { sendCommand: method, evalSha: method, host: 'localhost' }],
+  ])('rejects %s and shows the right forms', (_, redis) => {
     expect(accept(redis)).toThrow(TypeError);
     expect(accept(redis)).toThrow(
       "a URL ('redis://host:6379', 'rediss://…'), ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, or an ioredis client",
@@ -73,20 +73,24 @@ describe('readRedisOption', () => {
 
   it.each<[string, unknown, string]>([
     ['no nodes', { cluster: [] }, 'cluster: is not a list of nodes'],
-    ['one node that is no list', { cluster: { host: 'a' } }, 'cluster: is not a list of nodes'],
-    ['a cluster that is not given', { cluster: undefined }, '[object] is not a URL'],
+    ['one node that is not a list', { cluster: { host: 'a' } }, 'cluster: is not a list of nodes'],
+    ['an undefined cluster', { cluster: undefined }, '[object] is not a URL'],
     [
-      'an option beside the nodes',
+      'an option next to the nodes',
       { cluster: [7_000], scaleReads: 'all' },
-      'scaleReads: is not known here: it belongs in options',
+      'scaleReads: is not an option here: it belongs in options',
     ],
     [
-      'a server beside the nodes',
+      'a server next to the nodes',
       { cluster: [7_000], host: 'localhost' },
-      'host: is not known here: cluster lists the nodes',
+      'host: is not an option here: cluster lists the nodes',
     ],
-    ['options that are none', { cluster: [7_000], options: 5 }, 'options: is not an object of options'],
-    ['no options', { cluster: [7_000], options: null }, 'options: is not an object of options'],
+    [
+      'options that are not an object',
+      { cluster: [7_000], options: 5 },
+      'options: is not an object of options',
+    ],
+    ['null options', { cluster: [7_000], options: null }, 'options: is not an object of options'],
     ['empty braces', { cluster: [7_000], options: { keyPrefix: '{}' } }, 'keyPrefix: "{}" has empty braces'],
     [
       'empty braces in the middle',
@@ -99,7 +103,7 @@ describe('readRedisOption', () => {
       'keyPrefix: "{}" has empty braces',
     ],
     [
-      'empty braces for each node, which ioredis takes where its own are an empty text',
+      'empty braces for each node, which ioredis uses if its own keyPrefix is empty',
       { cluster: [7_000], options: { keyPrefix: '', redisOptions: { keyPrefix: '{}' } } },
       'keyPrefix: "{}" has empty braces',
     ],
@@ -119,55 +123,59 @@ describe('readRedisOption', () => {
       { sentinels: [{ host: 's', port: 26_379 }] },
       'name: is missing',
     ],
-    ['sentinels that are a text', { sentinels: 's:26379', name: 'p' }, 'sentinels: is not a list'],
-    ['sentinels that are no list', { sentinels: {}, name: 'p' }, 'sentinels: is not a list'],
+    ['sentinels that are a string', { sentinels: 's:26379', name: 'p' }, 'sentinels: is not a list'],
+    ['sentinels that are not a list', { sentinels: {}, name: 'p' }, 'sentinels: is not a list'],
     ['no sentinels', { sentinels: [], name: 'p' }, 'sentinels: is not a list'],
-    ['a sentinel as a text', { sentinels: ['s:26379'], name: 'p' }, 'sentinels: is not a list'],
+    ['a sentinel as a string', { sentinels: ['s:26379'], name: 'p' }, 'sentinels: is not a list'],
     [
-      'a sentinel’s port as a text',
+      'the port of a sentinel as a string',
       { sentinels: [{ host: 's', port: '26379' }], name: 'p' },
       'sentinels: is not',
     ],
     ['a host that is a number', { host: 5 }, 'host: 5 is not a name or an address'],
-    ['a port that is a text', { port: 'abc' }, 'port: "abc" is not a port, 1 to 65535'],
-    ['a port that is none', { port: 70_000 }, 'port: 70000 is not a port'],
+    ['a port that is a string', { port: 'abc' }, 'port: "abc" is not a port, 1 to 65535'],
+    ['a port that is too large', { port: 70_000 }, 'port: 70000 is not a port'],
   ])('rejects %s', (_, redis, complaint) => {
     expect(accept(redis)).toThrow(TypeError);
     expect(accept(redis)).toThrow(complaint);
   });
 
   it.each([[5], [{}], [['{a}']]])('rejects for a Cluster a keyPrefix of %p', (keyPrefix) => {
-    expect(accept({ cluster: [7_000], options: { keyPrefix } })).toThrow('is not a text');
+    expect(accept({ cluster: [7_000], options: { keyPrefix } })).toThrow('is not a string');
   });
 
   it.each<[string, unknown]>([
-    ['a text without a scheme', 'user:secret@localhost:6379'],
+    ['a string without a scheme', 'user:secret@localhost:6379'],
     ['another scheme', 'http://user:secret@localhost:6379'],
     ['a broken URL', 'redis:/user:secret@localhost'],
     ['options', { password: 'secret', username: 'user' }],
     ['a list', ['redis://user:secret@localhost']],
     ['no nodes', { cluster: [], options: { redisOptions: { password: 'secret' } } }],
-    ['a node that is no list', { cluster: 'redis://user:secret@localhost' }],
-    ['a password beside the nodes', { cluster: ['redis://user:secret@localhost'], password: 'secret' }],
+    ['a node that is not a list', { cluster: 'redis://user:secret@localhost' }],
+    ['a password next to the nodes', { cluster: ['redis://user:secret@localhost'], password: 'secret' }],
     ['options of a Cluster as a URL', { cluster: [7_000], options: 'redis://user:secret@localhost' }],
   ])('never shows the password of %s', (_, redis) => {
     expect(thrownBy(accept(redis)).message).not.toContain('secret');
   });
 });
 
-describe('readRedisOption, of options that ioredis would read otherwise than they are meant', () => {
+describe('readRedisOption, for options that ioredis would misread', () => {
   const sentinels = [{ host: 's', port: 26_379 }];
 
   it.each<[string, object, string]>([
-    ['url', { url: 'redis://a' }, "url: is not known here: give the URL itself: redis: 'redis://host:6379'"],
-    ['url beside a port', { port: 6379, url: 'redis://a' }, 'url: is not known here'],
-    ['the words of node-redis', { socket: { host: 'a' } }, 'did you mean host and port, or path?'],
-    ['database', { host: 'a', database: 1 }, 'database: is not known here: did you mean db?'],
-    ['a misspelled host', { hots: 'a', port: 1 }, 'hots: is not known here: did you mean host?'],
-    ['a misspelled password', { host: 'a', pasword: 'p' }, 'did you mean password?'],
-    ['other capitals', { host: 'a', userName: 'p' }, 'did you mean username?'],
     [
-      'an option that nothing is like',
+      'url',
+      { url: 'redis://a' },
+      "url: is not an option here: use the URL itself: redis: 'redis://host:6379'",
+    ],
+    ['url next to a port', { port: 6379, url: 'redis://a' }, 'url: is not an option here'],
+    ['an option of node-redis', { socket: { host: 'a' } }, 'did you mean host and port, or path?'],
+    ['database', { host: 'a', database: 1 }, 'database: is not an option here: did you mean db?'],
+    ['a misspelled host', { hots: 'a', port: 1 }, 'hots: is not an option here: did you mean host?'],
+    ['a misspelled password', { host: 'a', pasword: 'p' }, 'did you mean password?'],
+    ['other capital letters', { host: 'a', userName: 'p' }, 'did you mean username?'],
+    [
+      'an option that is similar to none',
       { host: 'a', wheels: 4 },
       'wheels: is not an option of ioredis 5.3 to 6.0',
     ],
@@ -175,7 +183,7 @@ describe('readRedisOption, of options that ioredis would read otherwise than the
     [
       'an option of a Cluster',
       { host: 'a', scaleReads: 'all' },
-      'scaleReads: is not known here: it is an option of a Cluster',
+      'scaleReads: is not an option here: it is an option of a Cluster',
     ],
     ['a path and a host', { path: '/a.sock', host: 'a' }, 'path and host cannot be used together'],
     ['a path and a port', { path: '/a.sock', port: 1 }, 'path and port cannot be used together'],
@@ -189,24 +197,24 @@ describe('readRedisOption, of options that ioredis would read otherwise than the
       { sentinels, name: 'p', path: '/a' },
       'path and sentinels cannot be used together',
     ],
-    ['a name without sentinels', { host: 'a', name: 'p' }, "name: is the primary's name for sentinels"],
-    ['replicas', { sentinels, name: 'p', role: 'slave' }, 'only the primary takes counters'],
+    ['a name without sentinels', { host: 'a', name: 'p' }, "name: is the primary's name among the sentinels"],
+    ['replicas', { sentinels, name: 'p', role: 'slave' }, 'counters can only be written to the primary'],
     ['an empty path', { path: '' }, 'path: "" is not the path of a unix socket'],
-    ['a host that is not given', { host: undefined, password: 'p' }, '[object] is not a URL'],
+    ['an undefined host', { host: undefined, password: 'p' }, '[object] is not a URL'],
     [
       'a node’s password in the wrong place',
       { cluster: [1], options: { password: 'p' } },
-      'options.password: is not known here: it belongs in options.redisOptions',
+      'options.password: is not an option here: it belongs in options.redisOptions',
     ],
     [
-      'a node’s password beside the nodes',
+      'a node’s password next to the nodes',
       { cluster: [1], password: 'p' },
-      'password: is not known here: it belongs in options.redisOptions',
+      'password: is not an option here: it belongs in options.redisOptions',
     ],
     [
       'a Cluster’s option for its nodes',
       { cluster: [1], options: { redisOptions: { scaleReads: 'all' } } },
-      'options.redisOptions.scaleReads: is not known here: it belongs in options',
+      'options.redisOptions.scaleReads: is not an option here: it belongs in options',
     ],
     [
       'a host for each node',
@@ -216,7 +224,7 @@ describe('readRedisOption, of options that ioredis would read otherwise than the
     [
       'a misspelled option of a Cluster',
       { cluster: [1], options: { scaleRead: 'all' } },
-      'options.scaleRead: is not known here: did you mean scaleReads?',
+      'options.scaleRead: is not an option here: did you mean scaleReads?',
     ],
     [
       'a database of a Cluster',
@@ -229,7 +237,7 @@ describe('readRedisOption, of options that ioredis would read otherwise than the
       'cluster: the counters of a Cluster are always in database 0',
     ],
     [
-      'options of nodes that are none',
+      'options of nodes that are not an object',
       { cluster: [1], options: { redisOptions: 5 } },
       'options.redisOptions: is not an object',
     ],
@@ -240,10 +248,10 @@ describe('readRedisOption, of options that ioredis would read otherwise than the
 
   it.each([
     ['redis://a:6379?hsot=b', '"hsot" in the URL'],
-    // ioredis reads it as a text, and the text "false" is true
+    // ioredis reads it as a string, and the string "false" is truthy
     ['redis://a?autoResendUnfulfilledCommands=false', 'a URL can only set db, family'],
     ['redis://a?db=first', 'db in the URL: "first" is not the number of a database'],
-    ['redis://a/1?db=2', 'names its database twice'],
+    ['redis://a/1?db=2', 'sets the database twice'],
     ['/tmp/a.sock?database=2', '"database" in the URL'],
   ])('rejects the URL %s', (url, complaint) => {
     expect(accept(url)).toThrow(complaint);
@@ -256,7 +264,7 @@ describe('readRedisOption, of options that ioredis would read otherwise than the
     },
   );
 
-  it('leaves to a connector of the application’s own what it alone knows', () => {
+  it('does not check options that only a custom connector knows', () => {
     const options = { Connector: class {}, consul: 'http://a' };
     expect(readRedisOption(options)).toEqual({ Connector: options.Connector });
   });
@@ -269,9 +277,9 @@ describe('readRedisOption, of options that ioredis would read otherwise than the
   });
 });
 
-// what many getters answer comes from elsewhere
+// getters that return a constant are fine in a test
 /* eslint-disable @typescript-eslint/class-literal-property-style */
-describe('readRedisOption, of options that are an instance of a class', () => {
+describe('readRedisOption, for an instance of a class', () => {
   class Base {
     get password() {
       return 'p';
@@ -291,11 +299,11 @@ describe('readRedisOption, of options that are an instance of a class', () => {
     }
   }
 
-  it('reads getters and what is inherited', () => {
+  it('reads getters and inherited properties', () => {
     expect(readRedisOption(new Config())).toEqual({ host: 'example.org', port: 6380, db: 3, password: 'p' });
   });
 
-  it('reads those of a Cluster, and of its nodes', () => {
+  it('reads the getters of Cluster options, and of node options', () => {
     class OfNodes {
       get password() {
         return 'p';
@@ -323,7 +331,7 @@ describe('readRedisOption, of options that are an instance of a class', () => {
     });
   });
 
-  it('reads those of each node that a Cluster is reached by', () => {
+  it('reads the getters of each node in the list', () => {
     class Node {
       readonly port = 7_001;
       get host() {
@@ -331,7 +339,7 @@ describe('readRedisOption, of options that are an instance of a class', () => {
       }
     }
     const { cluster } = readRedisOption({ cluster: [new Node(), 7_000] }) as { cluster: unknown[] };
-    // own properties, which is what ioredis copies
+    // as own properties, because ioredis copies only those
     expect(cluster.map((node) => (typeof node === 'object' ? { ...node } : node))).toEqual([
       { host: 'example.org', port: 7_001 },
       7_000,
@@ -347,15 +355,15 @@ describe('readRedisOption, of options that are an instance of a class', () => {
         return 1;
       }
     }
-    expect(accept(new Wrong())).toThrow('database: is not known here: did you mean db?');
+    expect(accept(new Wrong())).toThrow('database: is not an option here: did you mean db?');
   });
 
-  it('reads what is inherited from an object', () => {
+  it('reads properties inherited from an object', () => {
     expect(readRedisOption(Object.create({ host: 'a', db: 2 }))).toEqual({ host: 'a', db: 2 });
     expect(accept(Object.create({ host: 'a', pasword: 'p' }))).toThrow('did you mean password?');
   });
 
-  it('reads each value once, so that what is checked is what connects', () => {
+  it('reads each value once, so that the checked value is the one that is used', () => {
     let reads = 0;
     const options = {
       get host() {
@@ -366,7 +374,7 @@ describe('readRedisOption, of options that are an instance of a class', () => {
   });
 });
 
-describe('readRedisOption, of clients', () => {
+describe('readRedisOption, for clients', () => {
   it.each([
     ['a mock', { evalsha: method, eval: method, del: method }],
     ['another library’s client', { ...CLIENT, status: 1 }],

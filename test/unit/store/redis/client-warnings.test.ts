@@ -1,11 +1,11 @@
 import { Cluster, Redis } from 'ioredis';
 import { clientWarnings } from '../../../../src/store/redis/client-warnings.js';
 
-const DISCARD = 'give it maxRetriesPerRequest: 0 and autoResendUnfulfilledCommands: false';
-const FAILOVER = 'give it retryDelayOnFailover: 0';
-const HANGING = 'give it socketTimeout: 10000';
+const DISCARD = 'Create it with maxRetriesPerRequest: 0 and autoResendUnfulfilledCommands: false,';
+const FAILOVER = 'Create it with retryDelayOnFailover: 0,';
+const HANGING = 'Create it with socketTimeout: 10000,';
 
-/** What is said of a client of ioredis with these options, which connects nowhere. */
+/** The warnings for a client of ioredis with these options, which does not connect. */
 function ofRedis(options: object): string[] {
   const client = new Redis({ ...options, lazyConnect: true });
   return clientWarnings(client);
@@ -16,27 +16,27 @@ function ofCluster(options: object): string[] {
   return clientWarnings(client);
 }
 
-function expectComplaints(complaints: readonly string[], advice: readonly string[]): void {
-  expect(complaints).toHaveLength(advice.length);
-  for (const [i, complaint] of complaints.entries()) {
-    expect(complaint).toContain(advice[i]);
-    expect(complaint).toMatch(
-      /^redis: the client handed in .+: give it .+, or give a URL or options instead$/,
+function expectWarnings(warnings: readonly string[], advice: readonly string[]): void {
+  expect(warnings).toHaveLength(advice.length);
+  for (const [i, warning] of warnings.entries()) {
+    expect(warning).toContain(advice[i]);
+    expect(warning).toMatch(
+      /^The client in the option redis .+\. Create it with .+, or set redis to a URL or options\.$/,
     );
-    expect(complaint).not.toContain('\n');
+    expect(warning).not.toContain('\n');
   }
 }
 
 const SAFE = { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, socketTimeout: 10_000 };
 
-describe('what is said of a client of one server', () => {
+describe('the warnings for a client of one server', () => {
   it.each<[string, object, string[]]>([
     ['with the defaults of ioredis', {}, [DISCARD, HANGING]],
     ['with safe options', SAFE, []],
-    ['that never sends again', { ...SAFE, maxRetriesPerRequest: 20 }, []],
-    ['that rejects at once', { ...SAFE, autoResendUnfulfilledCommands: true }, []],
+    ['that never resends', { ...SAFE, maxRetriesPerRequest: 20 }, []],
+    ['that rejects unanswered commands', { ...SAFE, autoResendUnfulfilledCommands: true }, []],
     [
-      'that retries for ever',
+      'that retries forever',
       { ...SAFE, maxRetriesPerRequest: null, autoResendUnfulfilledCommands: true },
       [DISCARD],
     ],
@@ -45,56 +45,56 @@ describe('what is said of a client of one server', () => {
       { ...SAFE, maxRetriesPerRequest: 1, autoResendUnfulfilledCommands: true },
       [DISCARD],
     ],
-    ['that fails after a short time', { ...SAFE, socketTimeout: 4_999 }, ['give it socketTimeout: 10000']],
     [
-      'that fails a call after a short time',
-      { ...SAFE, commandTimeout: 500 },
-      ['give it commandTimeout: 10000'],
+      'with a short socketTimeout',
+      { ...SAFE, socketTimeout: 4_999 },
+      ['Create it with socketTimeout: 10000,'],
     ],
-    ['that is patient', { ...SAFE, socketTimeout: 5_000, commandTimeout: 5_000, connectTimeout: 1 }, []],
+    [
+      'with a short commandTimeout',
+      { ...SAFE, commandTimeout: 500 },
+      ['Create it with commandTimeout: 10000,'],
+    ],
+    ['with long timeouts', { ...SAFE, socketTimeout: 5_000, commandTimeout: 5_000, connectTimeout: 1 }, []],
     ['without a socketTimeout', { maxRetriesPerRequest: 0 }, [HANGING]],
-    ['that queues for later', { ...SAFE, enableOfflineQueue: true }, []],
+    ['with an offline queue', { ...SAFE, enableOfflineQueue: true }, []],
   ])('%s', (_, options, advice) => {
-    expectComplaints(ofRedis(options), advice);
+    expectWarnings(ofRedis(options), advice);
   });
 
-  it('never tells a password', () => {
+  it('never show a password', () => {
     expect(ofRedis({ username: 'user', password: 'secret', host: 'example.org' }).join()).not.toMatch(
       /secret|user:|example/,
     );
   });
 });
 
-describe('what is said of a Cluster', () => {
+describe('the warnings for a Cluster', () => {
   it.each<[string, object, string[]]>([
     ['with the defaults of ioredis', {}, [FAILOVER, HANGING]],
     ['with safe options', { retryDelayOnFailover: 0, redisOptions: { socketTimeout: 10_000 } }, []],
-    ['that asks again', { redisOptions: { socketTimeout: 10_000 } }, [FAILOVER]],
-    ['that holds on to a server', { retryDelayOnFailover: 0 }, [HANGING]],
+    ['that resends', { redisOptions: { socketTimeout: 10_000 } }, [FAILOVER]],
+    ['without a socketTimeout', { retryDelayOnFailover: 0 }, [HANGING]],
     [
-      'of which each node would send again, were it to reconnect',
+      'whose nodes would resend after a reconnect, which they never do',
       { retryDelayOnFailover: 0, redisOptions: { socketTimeout: 10_000, maxRetriesPerRequest: 20 } },
       [],
     ],
-    [
-      'with the options of one server in the wrong place',
-      { retryDelayOnFailover: 0, socketTimeout: 10_000 },
-      [HANGING],
-    ],
+    ['with a node option in the wrong place', { retryDelayOnFailover: 0, socketTimeout: 10_000 }, [HANGING]],
   ])('%s', (_, options, advice) => {
-    expectComplaints(ofCluster(options), advice);
+    expectWarnings(ofCluster(options), advice);
   });
 });
 
-describe('what is said of a client of another copy', () => {
+describe('the warnings for a client of another copy of ioredis', () => {
   const method = async (): Promise<unknown> => undefined;
   const client = { status: 'ready', evalsha: method, eval: method, del: method };
 
   it.each([
     [false, [DISCARD, HANGING]],
     [true, [FAILOVER, HANGING]],
-  ])('that shows no options, the worst (a Cluster: %p)', (isCluster, advice) => {
-    expectComplaints(clientWarnings({ ...client, isCluster }), advice);
-    expectComplaints(clientWarnings({ ...client, isCluster, options: undefined }), advice);
+  ])('assume the defaults of ioredis if it has no options (a Cluster: %p)', (isCluster, advice) => {
+    expectWarnings(clientWarnings({ ...client, isCluster }), advice);
+    expectWarnings(clientWarnings({ ...client, isCluster, options: undefined }), advice);
   });
 });

@@ -32,8 +32,8 @@ function make() {
 const listeners = (one: EventEmitter): number =>
   one.eventNames().reduce((sum, name) => sum + one.listenerCount(name), 0);
 
-describe('the connections of a Cluster client that lives on', () => {
-  it('keep no listener when they are followed no longer', () => {
+describe('the connections of a Cluster client', () => {
+  it('have no listener after detach', () => {
     const { nodes, cluster, followed } = make();
     const added = new Node({ host: 'a', port: 3 });
     cluster.emit('+node', added);
@@ -41,7 +41,7 @@ describe('the connections of a Cluster client that lives on', () => {
     expect([cluster, ...nodes, added].map(listeners)).toEqual([0, 0, 0, 0]);
   });
 
-  it('keep no listener when they have ended', () => {
+  it('have no listener after they have ended', () => {
     const { nodes, followed } = make();
     nodes[0]!.status = 'end';
     nodes[0]!.emit('end');
@@ -51,7 +51,7 @@ describe('the connections of a Cluster client that lives on', () => {
 });
 
 describe('a connection that was lost', () => {
-  it('is returning while the Cluster looks up who has its slots', () => {
+  it('is returning while the Cluster refreshes its slots', () => {
     const { nodes, cluster, followed, changes } = make();
     nodes[0]!.status = 'end';
     nodes[0]!.emit('end');

@@ -1,8 +1,8 @@
 import { jest } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Check, CheckResult } from '../../../../src/core/check.js';
+import type { Batch } from '../../../../src/store/redis/batch.js';
 import { Coalescer } from '../../../../src/store/redis/coalescer.js';
-import type { Batch } from '../../../../src/store/redis/redis-codec.js';
 import { check } from '../../../support/check.js';
 import { result } from '../../fixtures.js';
 
@@ -10,80 +10,86 @@ import { result } from '../../fixtures.js';
 function make(coalesce = true) {
   const turns: string[][][] = [];
   const sent: Batch[] = [];
-  const coalescer = new Coalescer((batches) => {
-    turns.push(batches.map((batch) => batch.requests.map(({ checks }) => checks[0]!.key)));
-    sent.push(...batches);
-  }, coalesce);
-  const ask = (tag: string, ...checks: Check[]): Promise<CheckResult[]> =>
-    coalescer.ask(tag, { checks, charging: true, onEnds: undefined });
-  return { coalescer, ask, turns, sent };
+  const coalescer = new Coalescer(
+    {
+      write: (batches) => {
+        turns.push(batches.map(({ members }) => members.map(({ request: { checks } }) => checks[0]!.key)));
+        sent.push(...batches);
+      },
+      close: () => undefined,
+    },
+    coalesce,
+  );
+  const add = (tag: string, ...checks: Check[]): Promise<CheckResult[]> =>
+    coalescer.add(tag, { checks, charging: true, onEnds: undefined });
+  return { coalescer, add, turns, sent };
 }
 
 describe('requests of one turn', () => {
-  it('leave together at its end, in the order they came', async () => {
-    const { ask, turns } = make();
-    for (const key of ['a', 'b', 'a']) void ask('', check(key));
+  it('are sent together at its end, in the order of arrival', async () => {
+    const { add, turns } = make();
+    for (const key of ['a', 'b', 'a']) void add('', check(key));
     await Promise.resolve();
     expect(turns).toEqual([]);
     await nextTurn();
     expect(turns).toEqual([[['a', 'b', 'a']]]);
   });
 
-  it('leave in one call for each hash tag, all at once', async () => {
-    const { ask, turns } = make();
+  it('are sent in one call for each hash tag, all at once', async () => {
+    const { add, turns } = make();
     for (const [tag, key] of [
       ['1', 'a'],
       ['2', 'b'],
       ['1', 'c'],
       ['', 'd'],
     ] as const)
-      void ask(tag, check(key));
+      void add(tag, check(key));
     await nextTurn();
     expect(turns).toEqual([[['a', 'c'], ['b'], ['d']]]);
   });
 
-  it('leave in several calls where one is full, and the order is kept', async () => {
-    const { ask, turns } = make();
+  it('are sent in several calls if one is full, and keep their order', async () => {
+    const { add, turns } = make();
     const wide = (name: string): Check[] => Array.from({ length: 40 }, (_, i) => check(`${name}${i}`));
-    void ask('1', ...wide('a'));
-    void ask('1', ...wide('b'));
-    void ask('2', check('c'));
-    void ask('1', check('d'));
+    void add('1', ...wide('a'));
+    void add('1', ...wide('b'));
+    void add('2', check('c'));
+    void add('1', check('d'));
     await nextTurn();
     expect(turns).toEqual([[['a0'], ['b0', 'd'], ['c']]]);
   });
 
   it('do not wait for those of the next turn', async () => {
-    const { ask, turns } = make();
-    void ask('', check('a'));
+    const { add, turns } = make();
+    void add('', check('a'));
     await nextTurn();
-    void ask('', check('b'));
+    void add('', check('b'));
     await nextTurn();
     await nextTurn();
     expect(turns).toEqual([[['a']], [['b']]]);
   });
 
-  it('leave at once where they must not share a call', () => {
-    const { ask, turns } = make(false);
-    void ask('', check('a'));
-    void ask('', check('b'));
+  it('are sent at once if they must not share a call', () => {
+    const { add, turns } = make(false);
+    void add('', check('a'));
+    void add('', check('b'));
     expect(turns).toEqual([[['a']], [['b']]]);
   });
 
-  it('leave at once when the store is closed, and are not sent again', async () => {
-    const { coalescer, ask, turns } = make();
-    void ask('', check('a'));
-    coalescer.flush();
-    coalescer.flush();
+  it('are sent at once, and only once, when the store is closed', async () => {
+    const { coalescer, add, turns } = make();
+    void add('', check('a'));
+    coalescer.close();
+    coalescer.close();
     await nextTurn();
     expect(turns).toEqual([[['a']]]);
   });
 
-  it('leave under fake timers too', async () => {
+  it('are sent under fake timers too', async () => {
     jest.useFakeTimers();
     try {
-      const { ask, turns } = make();
-      void ask('', check('a'));
+      const { add, turns } = make();
+      void add('', check('a'));
       await nextTurn();
       expect(turns).toEqual([[['a']]]);
     } finally {
@@ -91,13 +97,13 @@ describe('requests of one turn', () => {
     }
   });
 
-  it('are answered each on its own', async () => {
-    const { coalescer, ask, sent } = make();
-    const answers = Promise.allSettled([ask('', check('a')), ask('', check('b'))]);
-    coalescer.flush();
-    const [first, second] = sent[0]!.requests;
-    first!.resolve([result({ name: 'a' })]);
-    second!.reject(new Error('b failed'));
+  it('have a result or an error each', async () => {
+    const { coalescer, add, sent } = make();
+    const answers = Promise.allSettled([add('', check('a')), add('', check('b'))]);
+    coalescer.close();
+    const [first, second] = sent[0]!.members;
+    first!.request.resolve([result({ name: 'a' })]);
+    second!.request.reject(new Error('b failed'));
     expect(await answers).toEqual([
       { status: 'fulfilled', value: [result({ name: 'a' })] },
       { status: 'rejected', reason: new Error('b failed') },

@@ -8,35 +8,33 @@ const withDeadline = <T>(answer: Promise<T>, ms: number): Promise<T> => new Dead
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('a deadline', () => {
-  it('answers what was answered', async () => {
+  it('resolves with the answer', async () => {
     await expect(withDeadline(Promise.resolve(5), 1_000)).resolves.toBe(5);
-    await expect(withDeadline(sleep(5, 'late, but not too late'), 10_000)).resolves.toBe(
-      'late, but not too late',
-    );
+    await expect(withDeadline(sleep(5, 'slow, but in time'), 10_000)).resolves.toBe('slow, but in time');
   });
 
-  it('fails with what the answer failed with, and nothing else', async () => {
+  it('rejects with the error of the answer', async () => {
     const error = new Error('READONLY');
     await expect(withDeadline(Promise.reject(error), 1_000)).rejects.toBe(error);
   });
 
-  it('fails when the answer does not come in time', async () => {
+  it('rejects if the answer does not come in time', async () => {
     const started = performance.now();
-    await expect(withDeadline(never(), 20)).rejects.toThrow('no answer in time');
+    await expect(withDeadline(never(), 20)).rejects.toThrow('timed out');
     expect(performance.now() - started).toBeGreaterThanOrEqual(19);
   });
 
-  it('does not mind what comes of an answer that was too late', async () => {
+  it('ignores how an answer ends that was too late', async () => {
     let fail: (error: Error) => void = () => undefined;
     const late = new Promise((_, reject) => (fail = reject));
-    await expect(withDeadline(late, 1)).rejects.toThrow('no answer in time');
+    await expect(withDeadline(late, 1)).rejects.toThrow('timed out');
     fail(new Error('far too late'));
     // an unhandled rejection would fail this file
     await sleep(5);
     await expect(late).rejects.toThrow('far too late');
   });
 
-  it('leaves no timer behind that the process would wait for', async () => {
+  it('leaves no timer that the process would wait for', async () => {
     const timers = (): number =>
       process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
     const before = timers();
@@ -47,17 +45,17 @@ describe('a deadline', () => {
     expect(timers()).toBeLessThanOrEqual(before);
   });
 
-  it('keeps time by the real clock under fake timers', async () => {
+  it('uses the real clock under fake timers', async () => {
     jest.useFakeTimers();
     try {
-      await expect(withDeadline(never(), 5)).rejects.toThrow('no answer in time');
+      await expect(withDeadline(never(), 5)).rejects.toThrow('timed out');
     } finally {
       jest.useRealTimers();
     }
   });
 });
 
-describe('while the process itself is busy', () => {
+describe('while the process itself is blocked', () => {
   let near: Socket;
   let far: Socket;
 
@@ -78,13 +76,13 @@ describe('while the process itself is busy', () => {
     const until = performance.now() + ms;
     while (performance.now() < until);
   };
-  /** As a client makes it: several promises lie between the socket and who waits. */
+  /** As in a client, there are several promises between the socket and the caller. */
   const answerOf = async (socket: Socket): Promise<string> => {
     const [data] = (await once(socket, 'data')) as [Buffer];
     return await Promise.resolve(String(data)).then((text) => text.trim());
   };
 
-  it.each([1, 20])('takes an answer that is there before a timer of %i ms that is due', async (ms) => {
+  it.each([1, 20])('accepts an answer that has arrived before a timer of %i ms runs', async (ms) => {
     const answer = withDeadline(answerOf(near), ms);
     // a write on a loopback socket is in the other's buffer before it returns
     far.write('+OK\r\n');
@@ -92,7 +90,7 @@ describe('while the process itself is busy', () => {
     await expect(answer).resolves.toBe('+OK');
   });
 
-  it('does so for all that wait, from whatever turn it was busy in', async () => {
+  it('accepts all answers that have arrived, whatever has blocked it', async () => {
     for (const turn of ['timer', 'immediate', 'socket'] as const) {
       const answers = Promise.all([
         withDeadline(answerOf(near), 10),
@@ -113,10 +111,10 @@ describe('while the process itself is busy', () => {
     }
   });
 
-  it('still fails when nothing is there', async () => {
+  it('still rejects if nothing has arrived', async () => {
     const answer = withDeadline(answerOf(near), 5);
     block(60);
-    await expect(answer).rejects.toThrow('no answer in time');
+    await expect(answer).rejects.toThrow('timed out');
   });
 
   it('does not count time in which the process was blocked, however often that happens', async () => {
@@ -126,14 +124,14 @@ describe('while the process itself is busy', () => {
       block(60);
       blockedMs += 60;
     }, 1);
-    await expect(withDeadline(never(), 100)).rejects.toThrow('no answer in time');
+    await expect(withDeadline(never(), 100)).rejects.toThrow('timed out');
     clearInterval(busy);
-    // each standstill counts as a short gap of 25 ms
+    // each block counts as a short gap of 25 ms
     expect(blockedMs).toBeGreaterThanOrEqual(4 * 60);
     expect(performance.now() - started).toBeGreaterThanOrEqual(blockedMs);
   });
 
-  it('takes an answer of several steps, each of which needs a turn of the event loop', async () => {
+  it('accepts an answer in several steps, each of which needs a turn of the event loop', async () => {
     const steps = async (): Promise<string> => {
       for (let i = 0; i < 5; i++) {
         near.write('?');
@@ -154,8 +152,8 @@ describe('while the process itself is busy', () => {
     const deadline = new Deadline(60);
     await expect(deadline.wait(sleep(30, 'first'))).resolves.toBe('first');
     const started = performance.now();
-    await expect(deadline.wait(never())).rejects.toThrow('no answer in time');
+    await expect(deadline.wait(never())).rejects.toThrow('timed out');
     expect(performance.now() - started).toBeLessThan(1_000);
-    await expect(deadline.wait(never())).rejects.toThrow('no answer in time');
+    await expect(deadline.wait(never())).rejects.toThrow('timed out');
   });
 });

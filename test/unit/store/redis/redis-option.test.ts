@@ -13,7 +13,7 @@ describe('isClustered', () => {
     ['a Cluster client', true, cluster],
     ['a Cluster client of another copy', true, { ...CLIENT, isCluster: true }],
     ['a client of one server', false, client],
-    ['one of another copy', false, CLIENT],
+    ['a client of another copy', false, CLIENT],
     ['options', false, { host: 'localhost' }],
     ['a URL', false, 'redis://localhost'],
     ['nothing', false, undefined],

@@ -19,7 +19,7 @@ function make() {
 }
 
 describe('a connection that was ready', () => {
-  it('returns until its first reconnect has failed', () => {
+  it('is returning until its first reconnect has failed', () => {
     const { link, heard, become } = make();
     become('reconnecting', 'close');
     expect([link.isReady, link.isReturning]).toEqual([false, true]);
@@ -32,14 +32,14 @@ describe('a connection that was ready', () => {
     expect(heard).toEqual(['changed', 'lost', 'changed', 'changed']);
   });
 
-  it('returns from the moment that the server has closed it, and says so', () => {
+  it('is returning as soon as the server has closed it', () => {
     const { client, link } = make();
     client.stream.writable = false;
     expect([link.isReady, link.isReturning]).toEqual([false, true]);
     expect(whyNotReady(client)).toBe('the server has closed the connection');
   });
 
-  it('does not return after it is detached, and keeps no listener', () => {
+  it('is not returning after it is detached, and keeps no listener', () => {
     const { client, link, become } = make();
     become('reconnecting', 'close');
     link.detach();

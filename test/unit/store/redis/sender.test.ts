@@ -8,6 +8,7 @@ import { Script } from '../../../../src/store/redis/script.js';
 /** A connection whose state the test decides. */
 function make() {
   const state = { isReady: false, isReturning: true, sent: 0, watched: [] as string[] };
+  let opened = (): Promise<void> => Promise.resolve();
   let wakeUp: () => void = () => undefined;
   let change = Promise.resolve();
   const renew = (): void => void (change = new Promise((resolve) => (wakeUp = resolve)));
@@ -18,14 +19,15 @@ function make() {
   };
   const connection = {
     client: { status: 'reconnecting', evalsha },
+    open: () => opened(),
     isReady: () => state.isReady,
     isReturning: () => state.isReturning,
     changed: () => change,
     watch: (server: string) => void state.watched.push(server),
   } as unknown as Connection;
-  const caller = new Sender(connection);
+  const sender = new Sender(connection);
   const call = (changes: Partial<Call> = {}): Promise<unknown> =>
-    caller.call(new Script(''), {
+    sender.call(new Script(''), {
       keys: [],
       args: [],
       server: 'a',
@@ -39,11 +41,12 @@ function make() {
     renew();
     wake();
   };
-  return { state, connection, call, become };
+  const openBy = (open: () => Promise<void>): void => void (opened = open);
+  return { state, connection, call, become, openBy };
 }
 
 describe('a call', () => {
-  it('is written in the turn it is made, where the connection is ready', async () => {
+  it('is sent in the same turn if the connection is ready', async () => {
     const { state, call } = make();
     state.isReady = true;
     const answer = call();
@@ -51,7 +54,7 @@ describe('a call', () => {
     await expect(answer).resolves.toBe('answer 1');
   });
 
-  it('waits for a connection that is coming back, and is sent once', async () => {
+  it('waits for a reconnect in progress, and is sent once', async () => {
     const { state, call, become } = make();
     const answers = Promise.all([call(), call()]);
     await nextTurn();
@@ -62,7 +65,7 @@ describe('a call', () => {
     await expect(answers).resolves.toEqual(['answer 1', 'answer 2']);
   });
 
-  it('fails when the first reconnect has failed, without having been sent', async () => {
+  it('fails without being sent when the first reconnect has failed', async () => {
     const { state, call, become } = make();
     const answer = call();
     become({ isReturning: false });
@@ -70,10 +73,29 @@ describe('a call', () => {
     expect(state.sent).toBe(0);
   });
 
-  it('fails at once where no connection is in the making', async () => {
+  it('fails at once if no reconnect is in progress', async () => {
     const { state, call } = make();
     state.isReturning = false;
     await expect(call()).rejects.toThrow('the connection is not ready (status: reconnecting)');
+  });
+
+  it('waits until the connection has been opened', async () => {
+    const { state, call, openBy } = make();
+    let finish = (): void => undefined;
+    openBy(() => new Promise((resolve) => (finish = resolve)));
+    const answer = call();
+    await nextTurn();
+    expect(state.sent).toBe(0);
+    state.isReady = true;
+    finish();
+    await expect(answer).resolves.toBe('answer 1');
+  });
+
+  it('times out if the connection is not opened in time', async () => {
+    const { state, call, openBy } = make();
+    openBy(() => new Promise(() => undefined));
+    await expect(call({ deadline: new Deadline(10) })).rejects.toThrow(TimeoutError);
+    expect(state.sent).toBe(0);
   });
 
   it('waits no longer than its deadline', async () => {
@@ -82,7 +104,7 @@ describe('a call', () => {
     expect(state.sent).toBe(0);
   });
 
-  it('waits only where not too many requests do', async () => {
+  it('fails at once if too many requests wait already', async () => {
     const { call, become } = make();
     const first = call({ requests: 4_000 });
     const second = call({ requests: 1_000 });
@@ -95,7 +117,7 @@ describe('a call', () => {
     await third;
   });
 
-  it('has its connection watched when no answer comes in time', async () => {
+  it('has its connection watched if the answer does not come in time', async () => {
     const { state, connection, call } = make();
     state.isReady = true;
     Object.assign(connection.client, { evalsha: () => new Promise(() => undefined) });

@@ -1,7 +1,18 @@
 import { jest } from '@jest/globals';
+import fc from 'fast-check';
+import { Log } from '../../../../src/core/log.js';
+import type { Breaker } from '../../../../src/store/redis/breaker.js';
+import { TimeoutError } from '../../../../src/store/redis/deadline.js';
+import { NotReadyError, ReplyError } from '../../../../src/store/redis/errors.js';
 import { ServerHealth } from '../../../../src/store/redis/server-health.js';
+import { THE_SERVER } from '../../../../src/store/redis/servers.js';
 
-const LOST = 'Redis is not asked any more, onStoreError decides until it answers again: ';
+const DOWN =
+  'error: FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable; applying onStoreError until it recovers: ';
+const UP = 'warn: FREQ_LIMIT_STORE_RECOVERED: Redis is available again after ';
+const UP_STATE = { store: 'redis', isUp: true, reason: undefined, since: undefined };
+/** The reason that `lose` leads to. */
+const lost = (name: string): string => `Redis returned an error: ERR ${name} is lost`;
 
 beforeEach(() => {
   jest.useFakeTimers({ now: Date.UTC(2026, 0, 2, 3, 4, 5) });
@@ -10,226 +21,347 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** Servers `a`, `b` and `c` are ours until one is dismissed. */
-function make() {
+/** The cluster has the servers `a`, `b` and `c`, until one is removed. */
+function make(isCluster = true) {
   const lines: string[] = [];
-  const ours = new Set(['a', 'b', 'c']);
-  const log = {
-    warn: (line: string) => void lines.push(`warn: ${line}`),
-    error: (line: string) => void lines.push(`error: ${line}`),
+  const known = new Set([THE_SERVER, 'a', 'b', 'c']);
+  const log = new Log({
+    warn: (line) => void lines.push(`warn: ${line}`),
+    error: (line) => void lines.push(`error: ${line}`),
+  });
+  const health = new ServerHealth({ isCluster, has: (server) => known.has(server) }, log);
+  const find = (server: string): void => {
+    health.noteSuccess(health.breakerOf(server), true);
   };
-  const outage = new ServerHealth(log, (server) => ours.has(server));
-  return { outage, lines, dismiss: (server: string) => void ours.delete(server) };
+  const lose = (server: string, name = server): void => {
+    health.noteFailure(health.breakerOf(server), new ReplyError(`ERR ${name} is lost`));
+  };
+  return { health, lines, find, lose, remove: (server: string) => void known.delete(server) };
+}
+
+function timeOut(health: ServerHealth, breaker: Breaker, times: number): void {
+  for (let i = 0; i < times; i++) health.noteFailure(breaker, new TimeoutError());
 }
 
 describe('the breakers of servers', () => {
-  it('are one for each', () => {
-    const { outage } = make();
-    const a = outage.breakerOf('a');
-    expect(outage.breakerOf('b')).not.toBe(a);
-    expect(outage.breakerOf('a')).toBe(a);
+  it('are one for each server', () => {
+    const { health } = make();
+    const a = health.breakerOf('a');
+    expect(health.breakerOf('b')).not.toBe(a);
+    expect(health.breakerOf('a')).toBe(a);
   });
 
-  it('open alone', () => {
-    const { outage } = make();
-    outage.breakerOf('a').open('lost');
-    expect(outage.breakerOf('a').admits()).toBe(false);
-    expect(outage.breakerOf('b').admits()).toBe(true);
+  it('open independently', () => {
+    const { health, lose } = make();
+    lose('a');
+    expect(health.breakerOf('a').admits()).toBe(false);
+    expect(health.breakerOf('b').admits()).toBe(true);
+    expect(health.openServers()).toEqual(['a']);
   });
 
-  it('are all tried at once when there is hope', () => {
-    const { outage } = make();
-    for (const server of ['a', 'b']) outage.breakerOf(server).open('lost');
-    outage.allowProbe();
-    expect(['a', 'b', 'a', 'b'].map((server) => outage.breakerOf(server).admits())).toEqual([
+  it('are all tried at once after a new connection', () => {
+    const { health, lose } = make();
+    for (const server of ['a', 'b']) lose(server);
+    health.onReady();
+    expect(['a', 'b', 'a', 'b'].map((server) => health.breakerOf(server).admits())).toEqual([
       true,
       true,
       false,
       false,
     ]);
-    expect(outage.health().isUp).toBe(false);
+    expect(health.health().isUp).toBe(false);
+  });
+});
+
+describe('a failed call', () => {
+  it('opens the breaker at once if the server returned an error or is not connected, else the fifth time', () => {
+    const { health } = make();
+    timeOut(health, health.breakerOf('a'), 4);
+    expect(health.openServers()).toEqual([]);
+    timeOut(health, health.breakerOf('a'), 1);
+    health.noteFailure(health.breakerOf('b'), new ReplyError('READONLY'));
+    health.noteFailure(health.breakerOf('c'), new NotReadyError('connecting'));
+    expect(health.openServers()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('is an outage if the connection was lost, although the breaker stays closed', () => {
+    const { health, lines, find } = make();
+    const reason = 'Redis did not answer: Connection is closed.';
+    const error = health.noteFailure(health.breakerOf('a'), new Error('Connection is closed.'));
+    expect(error).toMatchObject({ code: 'FREQ_LIMIT_STORE_FAILED', message: reason });
+    expect(health.health()).toEqual(UP_STATE);
+    find('a');
+    expect(lines).toEqual([DOWN + reason, `${UP}0.0 s: ${reason}`]);
+  });
+
+  it('does not count as answered by a peek while the breaker is open', () => {
+    const { health, lose } = make();
+    lose('a');
+    health.noteSuccess(health.breakerOf('a'), false);
+    expect(health.health().isUp).toBe(false);
+    health.noteSuccess(health.breakerOf('a'), true);
+    expect(health.health()).toEqual(UP_STATE);
   });
 });
 
 describe('the health', () => {
-  it('is up where nothing was asked, and while all is well', () => {
-    const { outage, lines } = make();
-    const well = { store: 'redis', isUp: true, reason: undefined, since: undefined };
-    expect(outage.health()).toEqual(well);
-    outage.breakerOf('a').succeed();
-    for (let i = 0; i < 4; i++) outage.breakerOf('a').fail('slow', 'timeout');
-    expect(outage.health()).toEqual(well);
+  it('is up before the first call, and while all is well', () => {
+    const { health, lines, find } = make();
+    expect(health.health()).toEqual(UP_STATE);
+    find('a');
+    timeOut(health, health.breakerOf('a'), 4);
+    expect(health.health()).toEqual(UP_STATE);
     expect(lines).toEqual([]);
   });
 
-  it('tells since when a server is not asked, and why', () => {
-    const { outage } = make();
-    outage.breakerOf('a').open('lost');
+  it('has the beginning and the reason of an outage', () => {
+    const { health, find, lose } = make();
+    lose('a');
     const since = new Date();
     jest.advanceTimersByTime(5_000);
-    expect(outage.health()).toEqual({ store: 'redis', isUp: false, reason: 'lost', since });
-    outage.breakerOf('a').succeed();
-    expect(outage.health()).toEqual({ store: 'redis', isUp: true, reason: undefined, since: undefined });
+    expect(health.health()).toEqual({ store: 'redis', isUp: false, reason: lost('a'), since });
+    expect(health.toError()).toMatchObject({ code: 'FREQ_LIMIT_STORE_FAILED', message: lost('a') });
+    find('a');
+    expect(health.health()).toEqual(UP_STATE);
   });
 
-  it('is down until the last server answers, since the first was lost', () => {
-    const { outage } = make();
-    outage.breakerOf('a').open('a is lost');
+  it('is down until the last server answers, and has the reason of the server that is longest away', () => {
+    const { health, find, lose } = make();
+    lose('a');
     const since = new Date();
     jest.advanceTimersByTime(2_000);
-    outage.breakerOf('b').open('b is lost');
-    outage.breakerOf('a').succeed();
-    expect(outage.health()).toMatchObject({ isUp: false, since });
-    outage.breakerOf('b').succeed();
-    expect(outage.health()).toMatchObject({ isUp: true, since: undefined });
+    lose('b');
+    expect(health.health()).toMatchObject({ isUp: false, since, reason: lost('a') });
+    find('a');
+    expect(health.health()).toMatchObject({ isUp: false, since, reason: lost('b') });
+    find('b');
+    expect(health.health()).toEqual(UP_STATE);
   });
 });
 
-describe('the operator', () => {
-  it('hears a line when a server is lost, and one when it answers', () => {
-    const { outage, lines } = make();
-    for (let i = 0; i < 20; i++) outage.breakerOf('a').fail('no answer', 'timeout');
+describe('the log', () => {
+  it('has a line when a server is lost, and one when it answers', () => {
+    const { health, lines, find } = make();
+    timeOut(health, health.breakerOf('a'), 20);
     jest.advanceTimersByTime(12_340);
-    outage.breakerOf('a').succeed();
-    outage.breakerOf('a').succeed();
-    expect(lines).toEqual([`error: ${LOST}no answer`, 'warn: Redis answers again, after 12.3 s: no answer']);
+    find('a');
+    find('a');
+    const reason =
+      'Redis did not answer: timed out (Redis hangs or is too slow, or timeoutMs is too short for the network)';
+    expect(lines).toEqual([DOWN + reason, `${UP}12.3 s: ${reason}`]);
   });
 
-  it('hears one line when the first of several is lost, and one when the last answers', () => {
-    const { outage, lines } = make();
+  it('has one line when the first of several servers is lost, and one when the last answers', () => {
+    const { lines, find, lose } = make();
     for (const server of ['a', 'b', 'c']) {
-      outage.breakerOf(server).open(`${server} is lost`);
+      lose(server);
       jest.advanceTimersByTime(1_000);
     }
-    outage.breakerOf('b').succeed();
-    outage.breakerOf('a').succeed();
-    outage.breakerOf('a').open('a is lost again');
-    outage.breakerOf('c').succeed();
-    expect(lines).toEqual([`error: ${LOST}a is lost`]);
-    outage.breakerOf('a').succeed();
-    expect(lines.slice(1)).toEqual(['warn: Redis answers again, after 3.0 s: a is lost']);
+    find('b');
+    find('a');
+    lose('a', 'a again');
+    find('c');
+    expect(lines).toEqual([DOWN + lost('a')]);
+    find('a');
+    expect(lines.slice(1)).toEqual([`${UP}3.0 s: ${lost('a')}`]);
   });
 
-  it('hears of the next outage anew', () => {
-    const { outage, lines } = make();
-    for (const reason of ['first', 'second']) {
-      outage.breakerOf('a').open(reason);
-      outage.breakerOf('a').succeed();
+  it('has both lines for the next outage too', () => {
+    const { lines, find, lose } = make();
+    for (const name of ['first', 'second']) {
+      lose('a', name);
+      find('a');
     }
     expect(lines).toEqual([
-      `error: ${LOST}first`,
-      'warn: Redis answers again, after 0.0 s: first',
-      `error: ${LOST}second`,
-      'warn: Redis answers again, after 0.0 s: second',
+      DOWN + lost('first'),
+      `${UP}0.0 s: ${lost('first')}`,
+      DOWN + lost('second'),
+      `${UP}0.0 s: ${lost('second')}`,
     ]);
+  });
+
+  it('has the two lines in turn, whatever happens', () => {
+    const step = fc.tuple(
+      fc.constantFrom('find', 'lose', 'disconnect', 'remove', 'ready', 'look'),
+      fc.constantFrom('a', 'b', THE_SERVER),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const { health, lines, find, lose, remove } = make();
+        for (const [action, server] of steps) {
+          if (action === 'find') find(server);
+          if (action === 'lose') lose(server);
+          if (action === 'disconnect')
+            health.noteFailure(health.breakerOf(server), new Error('Connection is closed.'));
+          if (action === 'remove' && server !== THE_SERVER) remove(server);
+          if (action === 'ready') health.onReady();
+          if (action === 'look') health.health();
+          jest.advanceTimersByTime(10_000);
+        }
+        expect(lines.map((line) => line.startsWith(UP))).toEqual(lines.map((_, i) => i % 2 === 1));
+        // an outage without an open breaker, such as after a reconnect, is up already
+        expect(health.health().isUp || lines.length % 2 === 1).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('the connection as a whole', () => {
+  it('opens the breaker when it is lost, and closes it when it is ready', () => {
+    const { health, lines } = make(false);
+    health.onLost('Redis cannot be reached: ECONNREFUSED');
+    health.onLost('Redis cannot be reached: ETIMEDOUT');
+    expect(health.health()).toMatchObject({ isUp: false, reason: 'Redis cannot be reached: ECONNREFUSED' });
+    health.onReady();
+    expect(health.health()).toEqual(UP_STATE);
+    expect(lines).toHaveLength(2);
+  });
+
+  it('does not close the breaker when it is ready if the last call has failed, except in a Cluster', () => {
+    for (const isCluster of [false, true]) {
+      const { health } = make(isCluster);
+      health.noteFailure(health.breakerOf(THE_SERVER), new ReplyError('NOPERM'));
+      health.onReady();
+      expect(health.health().isUp).toBe(isCluster);
+      expect(health.breakerOf(THE_SERVER).admits()).toBe(true);
+    }
+  });
+
+  it('closes the breaker when it is ready if the last call was not sent', () => {
+    const { health } = make(false);
+    health.noteFailure(health.breakerOf(THE_SERVER), new NotReadyError('connecting'));
+    health.onReady();
+    expect(health.health()).toEqual(UP_STATE);
+  });
+
+  it('is logged once when it is refused, even during another outage', () => {
+    const { health, lines } = make(false);
+    health.onRefused('Redis refused the connection: WRONGPASS');
+    health.onRefused('Redis refused the connection: WRONGPASS');
+    expect(lines).toEqual([`${DOWN}Redis refused the connection: WRONGPASS`]);
+    health.onRefused('Redis refused the connection: NOPERM');
+    health.onLost('Redis cannot be reached: ECONNREFUSED');
+    expect(lines.slice(1)).toEqual(['error: FREQ_LIMIT_STORE_REFUSED: Redis refused the connection: NOPERM']);
+    expect(health.health().reason).toBe('Redis refused the connection: NOPERM');
   });
 });
 
 describe('a server that comes and goes', () => {
-  const flap = (outage: ServerHealth, times: number): void => {
+  const flap = ({ find, lose }: ReturnType<typeof make>, times: number): void => {
     for (let i = 0; i < times; i++) {
-      outage.breakerOf('a').open('lost');
-      outage.breakerOf('a').succeed();
+      lose('a');
+      find('a');
     }
   };
 
   it('is logged at most ten times a minute, each time with both lines', () => {
-    const { outage, lines } = make();
-    flap(outage, 1_000);
-    expect(lines).toHaveLength(20);
+    const made = make();
+    flap(made, 1_000);
+    expect(made.lines).toHaveLength(20);
     jest.advanceTimersByTime(60_000);
-    flap(outage, 1_000);
-    expect(lines).toHaveLength(40);
-    expect(lines.filter((line) => line.startsWith('warn: Redis answers again'))).toHaveLength(20);
+    flap(made, 1_000);
+    expect(made.lines).toHaveLength(40);
+    expect(made.lines.filter((line) => line.startsWith(UP))).toHaveLength(20);
   });
 
-  it('is logged if it lasts, when a request is decided without Redis in the next minute', () => {
-    const { outage, lines } = make();
-    flap(outage, 50);
-    outage.breakerOf('a').open('lost for good');
+  it('is logged if the outage lasts, when a request is decided without Redis in the next minute', () => {
+    const made = make();
+    const { health, lines, find, lose } = made;
+    flap(made, 50);
+    lose('a', 'a long');
     for (let s = 0; s < 120; s++) {
-      outage.remind();
+      health.remind();
       jest.advanceTimersByTime(1_000);
     }
-    expect(lines.slice(20)).toEqual([`error: ${LOST}lost for good`]);
-    outage.breakerOf('a').succeed();
-    expect(lines.slice(21)).toEqual(['warn: Redis answers again, after 120.0 s: lost for good']);
+    expect(lines.slice(20)).toEqual([DOWN + lost('a long')]);
+    find('a');
+    expect(lines.slice(21)).toEqual([`${UP}120.0 s: ${lost('a long')}`]);
   });
 });
 
 describe('a server that was replaced', () => {
-  it('is forgotten when the next one is asked', () => {
-    const { outage, lines, dismiss } = make();
-    outage.breakerOf('a').open('lost');
-    dismiss('a');
-    outage.breakerOf('b').succeed();
-    expect(outage.health().isUp).toBe(true);
+  it('is removed when another server is called', () => {
+    const { health, lines, find, lose, remove } = make();
+    lose('a');
+    remove('a');
+    find('b');
+    expect(health.health().isUp).toBe(true);
     expect(lines).toHaveLength(2);
   });
 
-  it('is forgotten when somebody looks', () => {
-    const { outage, lines, dismiss } = make();
-    outage.breakerOf('a').open('lost');
-    expect(outage.health().isUp).toBe(false);
-    dismiss('a');
-    expect(outage.health()).toMatchObject({ isUp: true, reason: undefined, since: undefined });
+  it('is removed when the health is read', () => {
+    const { health, lines, lose, remove } = make();
+    lose('a');
+    expect(health.health().isUp).toBe(false);
+    remove('a');
+    expect(health.health()).toEqual(UP_STATE);
     expect(lines).toHaveLength(2);
   });
 
-  it('leaves the others that are lost', () => {
-    const { outage, lines, dismiss } = make();
-    outage.breakerOf('a').open('lost');
-    outage.breakerOf('b').open('lost');
-    dismiss('a');
-    expect(outage.health().isUp).toBe(false);
-    outage.breakerOf('b').succeed();
-    expect(outage.health().isUp).toBe(true);
+  it('is removed after a reply of another server, at most once a second', () => {
+    const { health, lines, find, lose, remove } = make();
+    find('b');
+    lose('a');
+    health.tidy();
+    remove('a');
+    health.tidy();
+    expect(lines).toHaveLength(1);
+    jest.advanceTimersByTime(1_000);
+    health.tidy();
     expect(lines).toHaveLength(2);
   });
 
-  it('begins anew when it comes back', () => {
-    const { outage, dismiss } = make();
-    const before = outage.breakerOf('a');
-    before.open('lost');
-    dismiss('a');
-    outage.health();
-    expect(outage.breakerOf('a')).not.toBe(before);
-    expect(outage.breakerOf('a').admits()).toBe(true);
+  it('does not end the outage of other servers', () => {
+    const { health, lines, find, lose, remove } = make();
+    lose('a');
+    lose('b');
+    remove('a');
+    expect(health.health().isUp).toBe(false);
+    find('b');
+    expect(health.health().isUp).toBe(true);
+    expect(lines).toHaveLength(2);
   });
 
-  it.each<[string, (fail: (times: number) => void) => void]>([
-    ['was open', (fail) => fail(5)],
-    ['was closed', (fail) => fail(1)],
-  ])('is not heard of again by calls that were on their way, when it %s', (_, before) => {
-    const { outage, dismiss } = make();
-    const old = outage.breakerOf('a');
-    const fail = (times: number): void => {
-      for (let i = 0; i < times; i++) old.fail('no answer', 'timeout');
-    };
-    before(fail);
-    dismiss('a');
-    outage.breakerOf('b').succeed();
-    fail(5);
-    expect(outage.health().isUp).toBe(true);
-    old.succeed();
-    expect(outage.health().isUp).toBe(true);
+  it('starts with a closed breaker when it comes back', () => {
+    const { health, lose, remove } = make();
+    lose('a');
+    const before = health.breakerOf('a');
+    remove('a');
+    health.health();
+    expect(health.breakerOf('a')).not.toBe(before);
+    expect(health.breakerOf('a').admits()).toBe(true);
   });
 
-  it('is not kept while it was never lost', () => {
-    const { outage, dismiss } = make();
-    const before = outage.breakerOf('a');
-    dismiss('a');
-    outage.breakerOf('b');
-    expect(outage.breakerOf('a')).not.toBe(before);
+  it.each<[string, number]>([
+    ['was open', 5],
+    ['was closed', 1],
+  ])('is not affected by calls that were in flight, when its breaker %s', (_, failures) => {
+    const { health, find, remove } = make();
+    const old = health.breakerOf('a');
+    timeOut(health, old, failures);
+    remove('a');
+    find('b');
+    timeOut(health, old, 5);
+    expect(health.health().isUp).toBe(true);
+    health.noteSuccess(old, true);
+    expect(health.health().isUp).toBe(true);
+  });
+
+  it('is removed even if it was never lost', () => {
+    const { health, remove } = make();
+    const before = health.breakerOf('a');
+    remove('a');
+    health.breakerOf('b');
+    expect(health.breakerOf('a')).not.toBe(before);
   });
 });
 
-describe('a server that nobody has asked for long', () => {
-  it('is neither said to answer nor taken to be up', () => {
-    const { outage, lines } = make();
-    outage.breakerOf('a').open('lost');
+describe('a server that was not called for a long time', () => {
+  it('stays down, without another line', () => {
+    const { health, lines, lose } = make();
+    lose('a');
     jest.advanceTimersByTime(60_000);
-    expect(outage.health().isUp).toBe(false);
-    expect(lines).toEqual([`error: ${LOST}lost`]);
+    expect(health.health().isUp).toBe(false);
+    expect(lines).toEqual([DOWN + lost('a')]);
   });
 });

@@ -10,7 +10,7 @@ function withCommand<T extends Error>(error: T): T {
 }
 
 describe('an error without its command', () => {
-  it('is what a lost connection left unanswered', async () => {
+  it('has no arguments of a command that a lost connection has not answered', async () => {
     const client = new Redis({
       host: '127.0.0.1',
       port: 1,
@@ -36,7 +36,7 @@ describe('an error without its command', () => {
       'cause of a cause',
       () => new Error('outer', { cause: new Error('inner', { cause: withCommand(new Error('x')) }) }),
     ],
-  ])('keeps the %s, without the command of that', (_, make) => {
+  ])('keeps the %s, without its command', (_, make) => {
     const error = withCommand(make());
     expect(errorText(error)).toContain(KEY);
     const text = errorText(withoutCommand(error));
@@ -56,15 +56,15 @@ describe('an error without its command', () => {
     expect(refused.extra.key).toBe(KEY);
   });
 
-  it.each([['a text'], [undefined], [5]])('is %s, if that was thrown', (thrown) => {
+  it.each([['a string'], [undefined], [5]])('is the value itself if %s was thrown', (thrown) => {
     expect(withoutCommand(thrown)).toBe(thrown);
   });
 
-  it('is nothing of an object that is not an error', () => {
+  it('is undefined for an object that is not an error', () => {
     expect(withoutCommand({ key: KEY })).toBeUndefined();
   });
 
-  it('ends in a circle', () => {
+  it('handles an error that is its own cause', () => {
     const error = withCommand(new Error('outer'));
     error.cause = error;
     expect(errorText(withoutCommand(error))).not.toContain('13800000000');

@@ -1,0 +1,34 @@
+import type { Check, CheckResult } from '../../core/check.js';
+import { RecentMap } from './recent-map.js';
+
+/** What a counter held when it last denied a request, and when its window ends. */
+interface DeniedCount {
+  readonly used: number;
+  readonly endsAtMs: number;
+}
+
+/** A counter that still denies is stored again with each denial; others are soon forgotten. */
+const MAX_AGE_MS = 60_000;
+
+/** Guesses which checks are likely to deny, because their counters have denied recently. No denial depends on it. */
+export class RecentDenials {
+  private readonly counts = new RecentMap<DeniedCount>(MAX_AGE_MS);
+
+  isLikelyDenied({ key, cost, limit }: Check, nowMs: number): boolean {
+    if (cost > limit) return true;
+    if (this.counts.size === 0) return false;
+    const count = this.counts.get(key);
+    return count !== undefined && nowMs < count.endsAtMs && count.used + cost > limit;
+  }
+
+  /** @param sentAtMs when the call to the store began */
+  learn(checks: readonly Check[], results: readonly CheckResult[], sentAtMs: number): void {
+    const passes = results.every(({ allowed }) => allowed);
+    checks.forEach(({ key }, i) => {
+      const { allowed = true, used = 0, resetAfterMs = 0 } = results[i] ?? {};
+      if (!allowed) this.counts.set(key, { used, endsAtMs: sentAtMs + resetAfterMs }, sentAtMs);
+      // the counter is lower now: it was refunded, or reset elsewhere
+      else if (passes && this.counts.size > 0) this.counts.delete(key);
+    });
+  }
+}

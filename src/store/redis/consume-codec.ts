@@ -1,0 +1,159 @@
+import { type Check, type CheckResult, toResult } from '../../core/check.js';
+import type { Batch, BatchMember, CountedCheck, CounterEntry } from './batch.js';
+import { isIntegerText, toInteger, unexpectedReply } from './reply-values.js';
+
+// The only place that knows the positions of the arguments and the reply of lua/consume.lua.
+
+const NO_LIMIT = '-1';
+const TOO_LARGE = '-1';
+const ALL_PASS = 0;
+const EACH = 1;
+const WANTS_ENDS = '@';
+
+/** KEYS and ARGV of the call. */
+export function encodeBatch(batch: Batch): { readonly keys: string[]; readonly args: string[] } {
+  const keys: string[] = [];
+  const args = [''];
+  for (const run of runsOf(batch.counters.values())) {
+    const [{ windowMs, limit, cost }] = run;
+    args.push(String(windowMs), limitText(limit), costText(cost), String(run.length));
+    for (const counter of run) counter.keyIndex = keys.push(counter.key);
+  }
+  args[0] = requestsText(batch);
+  return { keys, args };
+}
+
+/** The counters in runs with the same window, limit and cost. */
+function runsOf(counters: Iterable<CounterEntry>): [CounterEntry, ...CounterEntry[]][] {
+  const runs: [CounterEntry, ...CounterEntry[]][] = [];
+  for (const counter of counters) {
+    const run = runs.find(([first]) => isAlike(first, counter));
+    if (run === undefined) runs.push([counter]);
+    else run.push(counter);
+  }
+  return runs;
+}
+
+function isAlike(a: CounterEntry, b: CounterEntry): boolean {
+  return a.windowMs === b.windowMs && a.limit === b.limit && a.cost === b.cost;
+}
+
+/** The requests as the script reads them if not all of them pass. */
+function requestsText({ members, wantsEnds }: Batch): string {
+  let text = wantsEnds ? WANTS_ENDS : '';
+  for (const { request, counted } of members) {
+    for (const one of counted) text += checkText(one, request.charging);
+    text += '0,';
+  }
+  return text;
+}
+
+function checkText({ check, counter }: CountedCheck, charging: boolean): string {
+  if (!charging) return `${counter.keyIndex},${NO_LIMIT},0,`;
+  const { limit, cost, countDenied } = check;
+  return `${countDenied ? '-' : ''}${counter.keyIndex},${limitText(limit)},${cost},`;
+}
+
+function limitText(limit: number): string {
+  return limit === Infinity ? NO_LIMIT : String(limit);
+}
+
+function costText(cost: number): string {
+  return cost <= Number.MAX_SAFE_INTEGER ? String(cost) : TOO_LARGE;
+}
+
+/**
+ * Gives each request of a batch its results from the reply of the call.
+ * @param toError makes the error of a request from an error of the server, such as for a key that does not hold a counter
+ * @returns how many counters the call has created
+ * @throws {TypeError} if the reply is not from this script
+ */
+export function readReply(batch: Batch, reply: unknown, toError: (error: string) => Error): number {
+  if (!Array.isArray(reply)) throw unexpectedReply();
+  const [kind, ...values] = reply as readonly unknown[];
+  const ends = batch.wantsEnds ? values.splice(-batch.counters.size).map(toInteger) : [];
+  if (Number(kind) === ALL_PASS) return readAll(batch, values, ends);
+  if (Number(kind) === EACH) return readEach(batch, values, ends, toError);
+  throw unexpectedReply();
+}
+
+/** All requests pass: from the final state of a counter, the result of each check is computed in the order of arrival. */
+function readAll(batch: Batch, values: readonly unknown[], ends: readonly number[]): number {
+  if (values.length !== 2 * batch.counters.size) throw unexpectedReply();
+  let created = 0;
+  for (const counter of batch.counters.values()) {
+    counter.used = toInteger(values[2 * counter.keyIndex - 2]) - counter.cost;
+    if (counter.used === 0 && counter.cost > 0) created++;
+    counter.leftMs = toInteger(values[2 * counter.keyIndex - 1]);
+  }
+  for (const member of batch.members) {
+    const { charging } = member.request;
+    resolve(
+      member,
+      member.counted.map((one) => nextResult(one, charging)),
+      ends,
+    );
+  }
+  return created;
+}
+
+/** The result of the next check on a counter. */
+function nextResult({ check, counter }: CountedCheck, charging: boolean): CheckResult {
+  if (charging) counter.used += check.cost;
+  const { used, leftMs } = counter;
+  return toResult(check, charging || used + check.cost <= check.limit, used, used === 0 ? 0 : leftMs);
+}
+
+/** Some request does not pass: the reply has the numbers of each check. */
+function readEach(
+  batch: Batch,
+  values: readonly unknown[],
+  ends: readonly number[],
+  toError: (error: string) => Error,
+): number {
+  if (values.length !== 2 * batch.checkCount) throw unexpectedReply();
+  let created = 0;
+  let next = 0;
+  for (const member of batch.members) {
+    const { checks, charging } = member.request;
+    const from = next;
+    next += 2 * checks.length;
+    const error = values[from];
+    if (typeof error === 'string' && !isIntegerText(error)) {
+      member.request.reject(toError(error));
+      continue;
+    }
+    const results = checks.map((check, i) =>
+      readResult(check, charging, values[from + 2 * i], values[from + 2 * i + 1]),
+    );
+    if (charging) created += createdBy(checks, results);
+    resolve(member, results, ends);
+  }
+  return created;
+}
+
+function readResult(check: Check, charging: boolean, usedValue: unknown, leftValue: unknown): CheckResult {
+  const used = toInteger(usedValue);
+  const leftMs = toInteger(leftValue);
+  if (leftMs < 0) return toResult(check, false, used, -leftMs - 1);
+  return toResult(check, charging || used + check.cost <= check.limit, used, leftMs);
+}
+
+/** How many counters hold only what their check has just charged. */
+function createdBy(checks: readonly Check[], results: readonly CheckResult[]): number {
+  const passes = results.every(({ allowed }) => allowed);
+  let created = 0;
+  results.forEach(({ used, cost }, i) => {
+    const isCharged = passes || checks[i]?.countDenied === true;
+    if (isCharged && cost > 0 && used === cost) created++;
+  });
+  return created;
+}
+
+function resolve({ request, counted }: BatchMember, results: CheckResult[], ends: readonly number[]): void {
+  request.onEnds?.(
+    counted.map(({ counter }) => ends[counter.keyIndex - 1] ?? 0),
+    results,
+  );
+  request.resolve(results);
+}

@@ -1,0 +1,76 @@
+import { wholeNumber } from '../../core/validate.js';
+import { isUrl } from './check-redis-url.js';
+
+/** Options by name, before they are checked. */
+export type OptionValues = Readonly<Record<string, unknown>>;
+
+/** The values of known options, including inherited ones and getters. Each is read once. */
+export function valuesIn(given: object, known: ReadonlySet<string>): OptionValues {
+  const values: Record<string, unknown> = {};
+  for (const name of known) {
+    const value = (given as OptionValues)[name];
+    // undefined must not override the limiter's own default
+    if (value !== undefined) values[name] = value;
+  }
+  return values;
+}
+
+/** Where options were found. */
+interface Place {
+  /** Printed before the name of an option. */
+  readonly prefix?: string;
+  /** Whether names that are not similar to any option are accepted. */
+  readonly isLenient?: boolean;
+}
+
+/** Throws for unknown option names. An instance of a class may have other properties, unless one looks like a typing error. */
+export function rejectUnknown(
+  given: object,
+  known: ReadonlySet<string>,
+  hintFor: (name: string) => string | undefined,
+  { prefix = '', isLenient = false }: Place = {},
+): void {
+  const isPlain = [null, Object.prototype].includes(Object.getPrototypeOf(given) as object | null);
+  for (const name of propertiesOf(given)) {
+    if (known.has(name)) continue;
+    const hint = hintFor(name);
+    if (hint !== undefined) throw new TypeError(`${prefix}${name}: is not an option here: ${hint}`);
+    if (isPlain && !isLenient)
+      throw new TypeError(
+        `${prefix}${name}: is not an option of ioredis 5.3 to 6.0; to use an option of a later version, pass a client`,
+      );
+  }
+}
+
+/** The names of an object's own properties and of the getters of its classes. */
+function propertiesOf(given: object): string[] {
+  const names = Object.keys(given);
+  let level = Object.getPrototypeOf(given) as object | null;
+  while (level !== null && level !== Object.prototype) {
+    for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(level)))
+      if (property.get !== undefined || typeof property.value !== 'function') names.push(name);
+    level = Object.getPrototypeOf(level) as object | null;
+  }
+  return names;
+}
+
+/** Whether an option is set. ioredis uses `null` for some options that are not set. */
+export function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+export function isNonEmptyString(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+export function isPort(port: unknown): boolean {
+  return wholeNumber(1, 65_535).test(port);
+}
+
+/** Whether a value says where a node of a Cluster, or a sentinel, is. */
+export function isNode(node: unknown): boolean {
+  if (typeof node === 'string') return isUrl(node);
+  if (typeof node === 'number') return isPort(node);
+  const { host, port } = Object(node) as { readonly host?: unknown; readonly port?: unknown };
+  return (host !== undefined || port !== undefined) && isNonEmptyString(host ?? '-') && isPort(port ?? 6379);
+}

@@ -1,0 +1,45 @@
+import type { Check } from '../../core/check.js';
+import type { BatchSender } from './batch-sender.js';
+import type { ServerHealth } from './server-health.js';
+import type { Servers } from './servers.js';
+
+/** When the counter of a probe expires. */
+const WINDOW_MS = 1_000;
+
+/** Finds out whether servers with an open breaker are back, by charging a counter of the limiter's own. */
+export class Probes {
+  constructor(
+    private readonly batches: BatchSender,
+    private readonly servers: Servers,
+    private readonly health: ServerHealth,
+    private readonly namespace: string,
+  ) {}
+
+  /** Probes all servers with an open breaker. */
+  probeAll(): void {
+    for (const server of this.health.openServers()) this.probe(server);
+  }
+
+  /** Probes a server with an open breaker, if its pause is over. The health of the server gets the outcome. */
+  probe(server: string): void {
+    if (!this.health.breakerOf(server).admits()) return;
+    const key = this.servers.keyOn(server, (tag) => `${this.namespace}:{${tag}}:probe:${WINDOW_MS}:`);
+    if (key === undefined) return;
+    this.batches
+      .sendAlone({ checks: [probeCheck(key)], charging: true, onEnds: undefined })
+      .catch(() => undefined);
+  }
+}
+
+function probeCheck(key: string): Check {
+  return {
+    key,
+    group: key,
+    name: 'probe',
+    windowMs: WINDOW_MS,
+    limit: Infinity,
+    cost: 1,
+    countDenied: false,
+    onStoreError: 'allow',
+  };
+}

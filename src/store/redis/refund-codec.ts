@@ -1,0 +1,37 @@
+import { type Check, type CheckResult, toResult } from '../../core/check.js';
+import { toInteger, unexpectedReply } from './reply-values.js';
+
+// The only place that knows the positions of the arguments and the reply of lua/refund.lua.
+
+/** What is refunded to one counter. */
+export interface Refund {
+  readonly check: Check;
+  /** What `consume` has returned. */
+  readonly result: CheckResult;
+  /** The end of the window that was charged, by the server's clock in milliseconds. */
+  readonly endsAtMs: number;
+}
+
+/** KEYS and ARGV of the call. */
+export function encodeRefunds(refunds: readonly Refund[]): {
+  readonly keys: string[];
+  readonly args: string[];
+} {
+  return {
+    keys: refunds.map(({ check }) => check.key),
+    args: refunds.flatMap(({ check, endsAtMs }) => [
+      String(check.windowMs),
+      String(endsAtMs),
+      String(check.cost),
+    ]),
+  };
+}
+
+/** The results as they are after the refunds. */
+export function readRefunds(refunds: readonly Refund[], reply: unknown): CheckResult[] {
+  if (!Array.isArray(reply) || reply.length !== 2 * refunds.length) throw unexpectedReply();
+  const values = reply as readonly unknown[];
+  return refunds.map(({ check, result }, i) =>
+    toResult(check, result.allowed, toInteger(values[2 * i]), toInteger(values[2 * i + 1])),
+  );
+}

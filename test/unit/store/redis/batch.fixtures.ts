@@ -1,0 +1,35 @@
+import type { Check, CheckResult } from '../../../../src/core/check.js';
+import { Batch, type UnsentRequest } from '../../../../src/store/redis/batch.js';
+
+/** What a request of a batch was answered. */
+interface Answer {
+  results?: CheckResult[];
+  error?: unknown;
+}
+
+/** A batch, and the answers that its requests have got so far. */
+export interface AnsweredBatch {
+  readonly batch: Batch;
+  readonly answers: Answer[];
+}
+
+/** A batch of charging requests. */
+export function batchOf(...requests: (readonly Check[])[]): AnsweredBatch {
+  return batchWith(requests.map((checks) => ({ checks, charging: true })));
+}
+
+export function batchWith(
+  requests: readonly (Omit<UnsentRequest, 'onEnds'> & Partial<UnsentRequest>)[],
+): AnsweredBatch {
+  const batch = new Batch();
+  const answers: Answer[] = requests.map(() => ({}));
+  requests.forEach((request, i) => {
+    batch.add({
+      onEnds: undefined,
+      ...request,
+      resolve: (results) => void (answers[i]!.results = results),
+      reject: (error) => void (answers[i]!.error = error),
+    });
+  });
+  return { batch, answers };
+}

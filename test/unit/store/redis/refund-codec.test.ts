@@ -1,0 +1,46 @@
+import { type Check, toResult } from '../../../../src/core/check.js';
+import { encodeRefunds, readRefunds } from '../../../../src/store/redis/refund-codec.js';
+import { check } from '../../../support/check.js';
+
+const [a, b] = ['a', 'b'].map((key) => check(key, { limit: 5 })) as [Check, Check];
+const REFUNDS = [
+  { check: a, result: toResult(a, true, 3, 9_000), endsAtMs: 1_700_000_009_000 },
+  {
+    check: { ...b, cost: 4, windowMs: 86_400_000 },
+    result: toResult(b, true, 4, 1),
+    endsAtMs: 1_700_000_000_001,
+  },
+];
+
+describe('encodeRefunds', () => {
+  it('has three numbers for each counter', () => {
+    expect(encodeRefunds(REFUNDS)).toEqual({
+      keys: ['a', 'b'],
+      args: ['60000', '1700000009000', '1', '86400000', '1700000000001', '4'],
+    });
+    expect(encodeRefunds([])).toEqual({ keys: [], args: [] });
+  });
+});
+
+describe('readRefunds', () => {
+  it('returns what is used now, and keeps what was decided', () => {
+    expect(readRefunds(REFUNDS, ['2', 8_999, '0', 0])).toMatchObject([
+      { name: 'a', allowed: true, used: 2, remaining: 3, resetAfterMs: 8_999, source: 'store' },
+      { name: 'b', allowed: true, used: 0, remaining: 5, resetAfterMs: 0, source: 'store' },
+    ]);
+    const denied = { check: a, result: toResult(a, false, 5, 9_000), endsAtMs: 1 };
+    expect(readRefunds([denied], [5, '9000'])).toMatchObject([{ allowed: false, retryAfterMs: 9_001 }]);
+    expect(readRefunds([], [])).toEqual([]);
+  });
+
+  it.each([
+    ['null', null],
+    ['a string', 'OK'],
+    ['too few values', ['2', 8_999, '0']],
+    ['too many values', ['2', 8_999, '0', 0, '0', 0]],
+    ['strings without numbers', ['a', 'b', 'c', 'd']],
+    ['fractions', [1.5, 1, 1, 1]],
+  ])('throws for %s, which the script never returns', (_, reply) => {
+    expect(() => readRefunds(REFUNDS, reply)).toThrow('Redis returned a reply that the script never gives');
+  });
+});
