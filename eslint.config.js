@@ -48,6 +48,25 @@ export default defineConfig(
       '@typescript-eslint/require-await': 'off',
       'jest/no-standalone-expect': ['error', { additionalTestBlockFunctions: ['afterEach', 'afterAll'] }],
       'jest/expect-expect': ['error', { assertFunctionNames: ['expect', 'expect*', 'fc.assert'] }],
+      // in an ES module it is a global for the compiler alone
+      'no-restricted-globals': ['error', { name: 'jest', message: "Import it from '@jest/globals'." }],
+    },
+  },
+  {
+    files: ['test/{contract,e2e,fault,lua,pack,support}/**/*.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: '^(\\.\\./)+src/(\\w+/)?index\\.js$',
+              message:
+                "Import the library as its users do: from 'nestjs-freq-limit', or its /testing or /throttler.",
+            },
+          ],
+        },
+      ],
     },
   },
   // a suite that stores run, not a test file

@@ -4,6 +4,11 @@ import base from './jest.config.js';
 export default {
   ...base,
   displayName: 'nest-11',
+  // these read sources, which are the same
+  testPathIgnorePatterns: [
+    ...base.testPathIgnorePatterns,
+    '<rootDir>/test/unit/(plain-words|public-docs)\\.test\\.ts$',
+  ],
   moduleNameMapper: {
     ...base.moduleNameMapper,
     // of Nest's own packages the throttler alone has one version for both majors

@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { Adapters } from './contexts/adapters.js';
-import { FreqLimitError, formatForLog } from './core/errors.js';
+import { FreqLimitError, formatForLog, invalidOptions } from './core/errors.js';
 import { BOOLEAN, OptionReader } from './core/validate.js';
 import { StartUpWarnings } from './warnings/start-up-warnings.js';
 import { FirstInit, FirstInitModule } from './plans/first-init.js';
@@ -23,7 +23,8 @@ import {
   ConfigurableModuleClass,
   type OPTIONS_TYPE,
 } from './freq-limit.module-definition.js';
-import { invalidOptions, type ResolvedOptions, resolveOptions } from './freq-limit.options.js';
+import type { ResolvedOptions } from './freq-limit.options.js';
+import { resolveOptions } from './freq-limit.resolve-options.js';
 import { FreqLimitPlans, type HandlerPlan } from './plans/plans.js';
 import { VerdictEvents } from './decisions/events.js';
 import { FreqLimitService } from './freq-limit.service.js';

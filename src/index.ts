@@ -10,27 +10,20 @@ export { FreqLimitGuard } from './freq-limit.guard.js';
 export { type FreqLimitHealth, FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
 export { FreqLimitModule } from './freq-limit.module.js';
 export type { FreqLimitModuleExtras, FreqLimitOptionsFactory } from './freq-limit.module-definition.js';
-export type { ExceptionFactory, FreqLimitOptions } from './freq-limit.options.js';
+export type { FreqLimitOptions } from './freq-limit.options.js';
 export type { FreqLimitEvent, FreqLimitHook } from './decisions/events.js';
-export {
-  type CounterCheck,
-  type FreqLimitCheck,
-  FreqLimitService,
-  type RuleCheck,
-} from './freq-limit.service.js';
-export {
-  FreqLimitError,
-  type FreqLimitErrorCode,
-  FreqLimitTypeError,
-  isFreqLimitError,
-} from './core/errors.js';
+export { FreqLimitService } from './freq-limit.service.js';
+export type { CounterCheck, FreqLimitCheck, RuleCheck } from './rules/service-check-types.js';
+export { FreqLimitError, type FreqLimitErrorCode, isFreqLimitError } from './core/errors.js';
 export type { ContextAdapter } from './contexts/context-adapter.js';
 export type { MaybePromise } from './core/maybe-promise.js';
 export type { ClientRequest } from './core/request.js';
-export type { Denial, ErrorFormat } from './answers/error-body.js';
+export type { ExceptionFactory } from './answers/answer-options.js';
+export type { Denial } from './answers/denial.js';
+export type { ErrorFormat } from './answers/error-body.js';
 export type { CheckResult, OnStoreError, Source } from './core/check.js';
 export type { HashKeys } from './core/key-hash.js';
-export type { Verdict, VerdictSource } from './core/verdict.js';
+export type { Verdict } from './core/verdict.js';
 export type { HeadersOption } from './answers/headers.js';
 export type {
   CountWhen,

@@ -2,35 +2,36 @@ import type { CheckResult } from '../core/check.js';
 import type { Verdict } from '../core/verdict.js';
 
 /**
- * Which headers an answer carries.
+ * Which headers responses have.
  *
- * - `'draft-12'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-12, an item for each rule:
- *   what is available `a` and the seconds it is for `w`, and the visit's cost `c` where it is not 1;
- * - `'draft-11'`: the same of the draft before, which calls them `r` and `t`;
- * - `'draft'`: the newest draft known, today `'draft-12'`;
- * - `'legacy'`: `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds) of the tightest rule;
- * - `'both'`: the newest draft and legacy;
- * - `'retry-after'`: only `Retry-After`: limits and what remains are nobody's business;
- * - `'none'`: none, `Retry-After` included.
+ * - `'draft-12'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-12, with an item for each
+ *   rule. `RateLimit` has what is available (`a`), the seconds until the window ends (`w`), and the cost of the request (`c`)
+ *   if it is not 1.
+ * - `'draft-11'`: the previous draft, which calls them `r` and `t` and has no cost.
+ * - `'draft'`: the newest draft that this version knows, today `'draft-12'`.
+ * - `'legacy'`: `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds) of the tightest rule.
+ * - `'both'`: `'draft'` and `'legacy'`.
+ * - `'retry-after'`: only `Retry-After`. Clients learn neither limits nor what remains.
+ * - `'none'`: none.
  *
- * All but `'none'` send `Retry-After` (RFC 9110, 10.2.3) with a denial.
+ * All except `'none'` send `Retry-After` (RFC 9110, 10.2.3) with a denial.
  */
 export type HeadersOption = 'draft' | 'draft-12' | 'draft-11' | 'legacy' | 'both' | 'retry-after' | 'none';
 
-/** A verdict, as far as its numbers are told. */
-export interface Shown {
+/** The part of a verdict that headers show. */
+export interface ShownVerdict {
   readonly results: readonly ShownResult[];
   readonly tightest: CheckResult | undefined;
 }
 
-/** A result that is told, with the partition key of its counter where that is wanted, in base64. */
 export interface ShownResult extends CheckResult {
+  /** In base64; absent if the header has none. */
   readonly partitionKey?: string;
 }
 
 export type Header = readonly [name: string, value: string];
 
-type Format = (shown: Shown) => readonly Header[];
+type Format = (shown: ShownVerdict) => readonly Header[];
 
 const FORMATS: Record<HeadersOption, readonly Format[]> = {
   draft: [draft12],
@@ -43,48 +44,49 @@ const FORMATS: Record<HeadersOption, readonly Format[]> = {
 };
 
 /**
- * The headers of a verdict. Rules without a limit have none, and none has what the store itself has not answered.
- * @param shown the part of the verdict whose numbers are told
+ * The headers of a verdict. Rules without a limit have none, and neither have results that are not from the store.
+ * @param shown the part of the verdict that headers show; default: all of it
  */
-export function headersFor(verdict: Verdict, option: HeadersOption, shown: Shown = verdict): Header[] {
+export function headersFor(verdict: Verdict, option: HeadersOption, shown: ShownVerdict = verdict): Header[] {
   const headers: Header[] = [];
   for (const format of FORMATS[option]) headers.push(...format(shown));
-  if (option !== 'none' && !verdict.allowed)
+  if (option !== 'none' && !verdict.allowed) {
     headers.push(['Retry-After', String(retryAfterSeconds(verdict))]);
+  }
   return headers;
 }
 
-/** The names of the headers that a denial carries. */
+/** The names of the headers of a denial. */
 export function headerNames(option: HeadersOption): readonly string[] {
-  const drafted = ['RateLimit-Policy', 'RateLimit'];
-  const inherited = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+  const draft = ['RateLimit-Policy', 'RateLimit'];
+  const old = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
   const names: Record<HeadersOption, readonly string[]> = {
-    draft: drafted,
-    'draft-12': drafted,
-    'draft-11': drafted,
-    legacy: inherited,
-    both: [...drafted, ...inherited],
+    draft,
+    'draft-12': draft,
+    'draft-11': draft,
+    legacy: old,
+    both: [...draft, ...old],
     'retry-after': [],
     none: [],
   };
   return option === 'none' ? [] : [...names[option], 'Retry-After'];
 }
 
-/** Whole seconds until the denied request would pass: the longest wait of the denying rules, at least 1. */
+/** Whole seconds until a denied request would pass, at least 1: the longest wait of the rules that deny. */
 export function retryAfterSeconds(verdict: Verdict): number {
   return Math.max(1, seconds(verdict.tightest?.retryAfterMs ?? 0));
 }
 
-function draft12(shown: Shown): readonly Header[] {
-  return drafted(shown, 'a', 'w', ({ cost }) => (cost === 1 ? '' : `;c=${integer(cost)}`));
+function draft12(shown: ShownVerdict): readonly Header[] {
+  return draftHeaders(shown, 'a', 'w', ({ cost }) => (cost === 1 ? '' : `;c=${integer(cost)}`));
 }
 
-function draft11(shown: Shown): readonly Header[] {
-  return drafted(shown, 'r', 't', () => '');
+function draft11(shown: ShownVerdict): readonly Header[] {
+  return draftHeaders(shown, 'r', 't', () => '');
 }
 
-function drafted(
-  { results }: Shown,
+function draftHeaders(
+  { results }: ShownVerdict,
   available: string,
   window: string,
   costOf: (result: CheckResult) => string,
@@ -98,7 +100,7 @@ function drafted(
     const partition = partitionKey === undefined ? '' : `;pk=:${partitionKey}:`;
     policies += `${separator}"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}${partition}`;
     limits += `${separator}"${name}";${available}=${integer(remaining)}`;
-    // where no window is open there is no time to tell, and it may be left out
+    // without an open window there is no time, and the draft allows to leave it out
     if (resetAfterMs > 0) limits += `;${window}=${integer(seconds(resetAfterMs))}`;
     limits += costOf(result) + partition;
   }
@@ -110,7 +112,7 @@ function drafted(
       ];
 }
 
-function legacy({ tightest }: Shown): readonly Header[] {
+function legacy({ tightest }: ShownVerdict): readonly Header[] {
   if (tightest === undefined || tightest.limit === Infinity || tightest.source !== 'store') return [];
   return [
     ['X-RateLimit-Limit', String(tightest.limit)],

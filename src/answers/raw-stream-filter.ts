@@ -7,14 +7,14 @@ import { isFreqLimitExceeded } from './freq-limit.exception.js';
 /** The metadata keys of Nest's `@UseFilters`, and of the patterns of a message handler. */
 const FILTERS = '__exceptionFilters__';
 const PATTERN = 'microservices:pattern';
-/** Nest's name for a raw stream, which `@GrpcStreamCall` passes to the handler. */
+/** Nest's name for a raw stream: a handler with `@GrpcStreamCall`. */
 const RAW_STREAM = 'pt_stream';
 
 const FILTER_BRAND = Symbol.for('nestjs-freq-limit:grpc-filter');
 
 type Callback = (error: object) => void;
 
-/** Matches everything that the guard throws: Nest selects filters with `instanceof`. */
+/** Matches every error of the guard for a gRPC call. Nest selects filters with `instanceof`. */
 abstract class ThrownByGuard extends Error {
   static override [Symbol.hasInstance](error: unknown): boolean {
     return isGrpcDenial(error) || isFreqLimitExceeded(error);
@@ -22,8 +22,8 @@ abstract class ThrownByGuard extends Error {
 }
 
 /**
- * Ends the call of a raw stream that the guard denies. Nest leaves the answer to the handler, which is not called in this
- * case: the client would wait until its deadline, and the unhandled rejection would end the process.
+ * Ends the call of a raw stream that the guard denies. Nest leaves ending the call to the handler, which is not called then:
+ * the client would wait until its deadline, and the unhandled rejection would end the process.
  */
 @Catch(ThrownByGuard)
 class RawStreamFilter implements ExceptionFilter<object> {
@@ -32,8 +32,8 @@ class RawStreamFilter implements ExceptionFilter<object> {
   catch(exception: object, host: ArgumentsHost): Observable<undefined> {
     const [call, callback] = host.getArgs<[GrpcCall, Callback?]>();
     const { getError } = exception as { readonly getError?: () => unknown };
-    const told: unknown = typeof getError === 'function' ? getError.call(exception) : exception;
-    const error = typeof told === 'object' && told !== null ? told : { message: String(told) };
+    const thrown: unknown = typeof getError === 'function' ? getError.call(exception) : exception;
+    const error = typeof thrown === 'object' && thrown !== null ? thrown : { message: String(thrown) };
     if (callback === undefined) call.emit('error', error);
     else callback(error);
     return of(undefined);

@@ -5,21 +5,35 @@ import { isResponse } from '../contexts/graphql-context.js';
 import type { CheckResult } from '../core/check.js';
 import { plainKey } from '../core/key-hash.js';
 import { isTighter, toVerdict, type Verdict } from '../core/verdict.js';
-import type { ResolvedOptions } from '../freq-limit.options.js';
-import { type Header, headersFor, type Shown, type ShownResult } from './headers.js';
 import type { PlannedCheck } from '../rules/to-checks.js';
+import type { AnswerOptions } from './answer-options.js';
+import { type Header, headersFor, type ShownResult, type ShownVerdict } from './headers.js';
 
-/** What is known of the visits that share a response; several guards may have let them in. */
-const shared = new WeakMap<object, SharedAnswer>();
+/** The verdict of one guarded call, with the checks that it is about. */
+interface VerdictOfCall {
+  readonly verdict: Verdict;
+  readonly checks: readonly PlannedCheck[];
+}
 
-/** Sets the headers of an answer, wherever a visit's context has a response to set them on. */
+/** The calls that share a response, such as the resolvers of one GraphQL operation. */
+interface SharedResponse {
+  /** The latest verdict of each call, by its checks. */
+  readonly calls: Map<readonly PlannedCheck[], VerdictOfCall>;
+  /** The call whose headers are set. */
+  shown: VerdictOfCall | undefined;
+}
+
+// for the whole process: several guards may set headers on one response
+const shared = new WeakMap<object, SharedResponse>();
+
+/** Sets headers on the response of a request, if its context has one. */
 export class ResponseHeaders {
   constructor(
     private readonly http: HttpAdapterHost,
-    private readonly options: ResolvedOptions,
+    private readonly options: AnswerOptions,
   ) {}
 
-  /** Shows a verdict, but for rules that are nobody's business. */
+  /** Sets the headers of a verdict. Hidden and shadow rules have none. */
   show(
     verdict: Verdict,
     checks: readonly PlannedCheck[],
@@ -28,17 +42,10 @@ export class ResponseHeaders {
   ): void {
     const response = adapter.response?.(context);
     if (response === undefined || this.options.headers === 'none') return;
-    const asked = { verdict, checks };
-    const shown = adapter.sharesResponse ? this.tightest(asked, response) : asked;
+    const call = { verdict, checks };
+    const shown = adapter.sharesResponse ? tightestOf(call, response) : call;
     if (shown === undefined) return;
-    this.set(headersFor(shown.verdict, this.options.headers, this.shownOf(shown)), response);
-  }
-
-  private shownOf(asked: VerdictOfCall): Shown {
-    const shown = visible(asked);
-    if (!this.options.partitionKeys) return shown;
-    const byName = new Map(asked.checks.map((check) => [check.name, check]));
-    return { ...shown, results: shown.results.map((one) => withPartitionKey(one, byName.get(one.name))) };
+    this.set(headersFor(shown.verdict, this.options.headers, this.shownVerdict(shown)), response);
   }
 
   set(headers: readonly Header[], response: unknown): void {
@@ -47,55 +54,50 @@ export class ResponseHeaders {
     for (const [name, value] of headers) adapter.setHeader(response, name, value);
   }
 
-  /**
-   * The resolvers of one GraphQL operation answer together: the tightest of their verdicts is shown.
-   * @returns `undefined` where it is shown already
-   */
-  private tightest(asked: VerdictOfCall, response: unknown): VerdictOfCall | undefined {
-    if (!isResponse(response)) return undefined;
-    const answer: SharedAnswer = shared.get(response) ?? { byVisit: new Map(), shown: undefined };
-    shared.set(response, answer);
-    const before = answer.byVisit.get(asked.checks);
-    answer.byVisit.set(asked.checks, asked);
-    const shown =
-      before !== undefined && before === answer.shown
-        ? // it was the tightest, and something was given back since
-          [...answer.byVisit.values()].reduce(tighter)
-        : tighter(answer.shown ?? asked, asked);
-    if (shown === answer.shown) return undefined;
-    answer.shown = shown;
-    return shown;
+  private shownVerdict(call: VerdictOfCall): ShownVerdict {
+    const verdict = withoutHidden(call);
+    if (!this.options.partitionKeys) return verdict;
+    const byName = new Map(call.checks.map((check) => [check.name, check]));
+    return { ...verdict, results: verdict.results.map((one) => withPartitionKey(one, byName.get(one.name))) };
   }
 }
 
-/** A visit's verdict, and what was asked for it. */
-interface VerdictOfCall {
-  readonly verdict: Verdict;
-  readonly checks: readonly PlannedCheck[];
+/**
+ * The call with the tightest verdict of those that share the response.
+ * @returns `undefined` if its headers are set already
+ */
+function tightestOf(call: VerdictOfCall, response: unknown): VerdictOfCall | undefined {
+  if (!isResponse(response)) return undefined;
+  const known: SharedResponse = shared.get(response) ?? { calls: new Map(), shown: undefined };
+  shared.set(response, known);
+  const earlier = known.calls.get(call.checks);
+  known.calls.set(call.checks, call);
+  const tightest =
+    earlier !== undefined && earlier === known.shown
+      ? // this call was the tightest, and got a refund
+        [...known.calls.values()].reduce(tighter)
+      : tighter(known.shown ?? call, call);
+  if (tightest === known.shown) return undefined;
+  known.shown = tightest;
+  return tightest;
 }
 
-/** The requests of one response: the latest state of each, by its checks. */
-interface SharedAnswer {
-  readonly byVisit: Map<readonly PlannedCheck[], VerdictOfCall>;
-  shown: VerdictOfCall | undefined;
-}
-
-/** The one that speaks for both; the first where there is nothing between them. */
+/** The tighter of two; the first if they are equal. */
 function tighter(a: VerdictOfCall, b: VerdictOfCall): VerdictOfCall {
   const [one, other] = [a.verdict.tightest, b.verdict.tightest];
   if (one === undefined || other === undefined) return one === undefined ? b : a;
   return isTighter(other, one) ? b : a;
 }
 
-/** The verdict without the results of hidden rules and of those that only report. */
-function visible({ verdict, checks }: VerdictOfCall): Verdict {
+/** The verdict without the results of hidden rules and of shadow rules. */
+function withoutHidden({ verdict, checks }: VerdictOfCall): Verdict {
   if (checks.every(({ rule }) => !rule.hidden && !rule.shadow)) return verdict;
   return toVerdict(
     verdict.results.filter((_, i) => checks[i]?.rule.hidden === false && !checks[i].rule.shadow),
   );
 }
 
-/** The key's text as the store has it, an HMAC: it tells partitions apart, and nothing of what is in them. */
+/** The partition key is the hashed text of the key: it distinguishes clients and reveals nothing about them. */
 function withPartitionKey(result: CheckResult, check: PlannedCheck | undefined): ShownResult {
   if (check === undefined || check.rule.hashKey === plainKey) return result;
   return { ...result, partitionKey: Buffer.from(check.key.slice(check.group.length)).toString('base64') };

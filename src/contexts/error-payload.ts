@@ -1,17 +1,16 @@
 import type { HttpException } from '@nestjs/common';
 import { STATUS_CODES } from 'node:http';
 
-/** A refusal as transports without a status line tell it. */
+/** An HTTP exception, for transports without HTTP status and body. */
 export interface ErrorPayload {
   readonly status: 'error';
-  /** Such as `TOO_MANY_REQUESTS`. */
+  /** The HTTP status in words, such as `TOO_MANY_REQUESTS`. */
   readonly code: string;
   readonly message: string;
-  /** Whole seconds; absent where waiting is not known to help. */
+  /** Whole seconds; absent if the body of the exception has none. */
   readonly retryAfter?: number;
 }
 
-/** What an HTTP exception of this library says, without HTTP. */
 export function errorPayloadOf(exception: HttpException): ErrorPayload {
   const body = exception.getResponse() as { readonly retryAfter?: unknown };
   const { retryAfter } = Object(body) as { readonly retryAfter?: unknown };

@@ -1,76 +1,81 @@
-/** A rule resolved for one request: which counter to charge, and how far. */
+/** One limit of one request: which counter to charge, how much, and up to which limit. */
 export interface Check {
-  /** Full text under which the store counts. Two checks with one key share a counter, and have one window. */
+  /** The key of the counter in the store. Checks with the same key share a counter, and have the same window. */
   readonly key: string;
-  /** Text that the counters of one rule and window have in common; a store that has no room takes it from the largest. */
+  /** The start of the key, the same for all counters of one rule and window. A full store removes counters of the largest group first. */
   readonly group: string;
   /** The rule's name, as headers and results show it. */
   readonly name: string;
-  /** Length of the window in milliseconds, a whole number ≥ 1. */
+  /** Length of the window in milliseconds, a whole number of at least 1. */
   readonly windowMs: number;
-  /** Units that may pass in a window, a whole number ≥ 0; `Infinity` only counts. */
+  /** Units allowed in a window, a whole number of at least 0; `Infinity` counts without a limit. */
   readonly limit: number;
-  /** Units this visit consumes, a whole number ≥ 0; 0 looks without charging. */
+  /** Units that this request uses, a whole number of at least 0; 0 reads the counter without charging it. */
   readonly cost: number;
-  /** Whether this check is charged even when the request is denied. */
+  /** Whether this check is charged even if the request is denied. */
   readonly countDenied: boolean;
-  /** What decides where the store cannot answer. */
+  /** What applies if the store cannot answer. */
   readonly onStoreError: OnStoreError;
 }
 
 /**
- * What decides about a check when the store cannot answer: down, hanging, too slow, failing over, or refusing.
+ * What applies to a rule if Redis cannot answer: it is down, too slow, failing over, or returns an error.
  *
- * - `'memory'`: counters of this process go on limiting;
- * - `'allow'`: the check lets the visit pass, uncounted;
- * - `'deny'`: the visit is refused with 503, not 429.
+ * - `'memory'`: this process counts in its own memory until Redis recovers;
+ * - `'allow'`: requests pass and are not counted;
+ * - `'deny'`: requests get 503, not 429.
  *
- * Of several in one request the strictest outcome stands: one `'deny'` refuses it, else one `'memory'` may.
+ * If the rules of a request differ, `'deny'` decides before `'memory'`, and `'memory'` before `'allow'`.
  */
 export type OnStoreError = 'memory' | 'allow' | 'deny';
 
 /**
- * What answered a check: `store` — its counter; `fallback` — a counter of this process, while the store cannot answer.
- * The other two have no counter, and their numbers mean nothing: `open` — the check lets every request pass until the
- * store answers again; `none` — another check denied the request, without a call to the store.
+ * Where the result of a rule comes from.
+ *
+ * - `'store'`: the rule's counter;
+ * - `'memory'`: a counter in this process, because Redis cannot answer;
+ * - `'allow'`: no counter; Redis cannot answer, and the rule's `onStoreError` is `'allow'`;
+ * - `'none'`: no counter; another rule denied the request before the store was called, or no rule applied.
+ *
+ * For `'allow'` and `'none'` the numbers of the result have no meaning.
  */
 export type Source = 'store' | 'memory' | 'allow' | 'none';
 
 /**
- * The answer to one check.
+ * The result of one rule for one request.
  *
- * The numbers by one example, limit 10 in 60 s, 6 used, 20 s after the window opened:
- * `used` 6, `remaining` 4, `resetAfterMs` 40000.
+ * Example: with a limit of 10 in 60 s, 20 s after the window opened and after 6 requests, `used` is 6, `remaining` is 4
+ * and `resetAfterMs` is 40000.
  */
 export interface CheckResult {
   /** The rule's name. */
   readonly name: string;
-  /** Whether this check lets the visit pass. The request passes when all of them do. */
+  /** Whether this rule allows the request. A request passes if all its rules allow it. */
   readonly allowed: boolean;
-  /** Units that may pass in a window; `Infinity` where the check only counts. */
+  /** Units allowed in a window; `Infinity` if the counter has no limit. */
   readonly limit: number;
   /** Length of the window in milliseconds. */
   readonly windowMs: number;
-  /** Units this visit asked for. */
+  /** Units that this request uses. */
   readonly cost: number;
-  /** Units charged in the open window after this visit. An allowed visit is among them, a denied one only with `countDenied`. */
+  /** Units counted in the current window. An allowed request is included, a denied one only with `countDenied`. */
   readonly used: number;
-  /** `limit - used`, never below 0. */
+  /** `limit - used`, at least 0. */
   readonly remaining: number;
-  /** Milliseconds until the counter is gone and the window fresh; 0 where no window is open. */
+  /** Milliseconds until the counter expires; 0 if no window is open. */
   readonly resetAfterMs: number;
   /**
-   * Milliseconds until this visit would pass; 0 when it is allowed, at least 1 and at most the window when it is denied.
-   * A visit that costs more than the limit never passes: it reads as long as any other denied one.
+   * Milliseconds until this request would pass: 0 if it is allowed, else from 1 to the length of the window. This is
+   * not true for a request whose cost is above the limit: it never passes.
    */
   readonly retryAfterMs: number;
-  /** Who answered. */
+  /** Where this result comes from. */
   readonly source: Source;
-  /** Of a shadow rule, which reports and never denies; else absent. `used` goes on counting beyond its limit. */
+  /** `true` for a shadow rule, which counts but never denies; else absent. Its `used` may be above `limit`. */
   readonly shadow?: true;
 }
 
-/** Builds the answer from what a store knows of a counter. */
+/** Makes the result of a check from the state of its counter. */
 export function toResult(
   check: Check,
   allowed: boolean,
@@ -94,9 +99,8 @@ export function toResult(
 }
 
 /**
- * The answer of a shadow rule. The store was asked without a limit, so that it denied nobody; here stands what the limit
- * would have said.
- * @param isCharged whether the visit is among what is used
+ * Makes the result of a shadow rule: what its limit would have said. The store counts shadow rules without a limit.
+ * @param isCharged whether `used` includes this request
  */
 export function toShadowResult(result: CheckResult, limit: number, isCharged: boolean): CheckResult {
   const { used, resetAfterMs, windowMs, cost } = result;
@@ -111,7 +115,7 @@ export function toShadowResult(result: CheckResult, limit: number, isCharged: bo
   };
 }
 
-/** A counter still denies in the last millisecond of its window, so a visit passes one millisecond after it. */
+/** The last millisecond of a window still belongs to it, so a request passes one millisecond later. */
 function retryAfter(used: number, resetAfterMs: number, windowMs: number): number {
   return used === 0 ? windowMs : Math.min(resetAfterMs + 1, windowMs);
 }

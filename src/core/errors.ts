@@ -1,24 +1,35 @@
-/** What went wrong, stable across versions; the README has a line for each. */
+/** What went wrong. A code keeps its meaning in later versions. */
 export type FreqLimitErrorCode =
-  /** The module's options are wrong. At start-up. */
+  /** An option of the module is wrong. Thrown when the application starts. */
   | 'FREQ_LIMIT_INVALID_OPTIONS'
-  /** A declared rule is wrong. At start-up. */
+  /** A rule is wrong, or a decorator is in a wrong place. Thrown when the application starts or a class is loaded. */
   | 'FREQ_LIMIT_INVALID_RULE'
-  /** A call of `FreqLimitService` got a wrong argument. Nothing was counted. */
+  /** A method of `FreqLimitService` got a wrong argument. Nothing was counted. */
   | 'FREQ_LIMIT_INVALID_CHECK'
-  /** A function of a rule threw, or answered what no rule can use. Nothing was counted. */
+  /** A function of a rule threw, or returned a value that the rule cannot use. Nothing was counted. */
   | 'FREQ_LIMIT_RULE_FAILED'
-  /** The store did not answer, or refused. */
+  /** The store did not answer, or answered with an error. */
   | 'FREQ_LIMIT_STORE_FAILED';
 
 const BRAND = Symbol.for('nestjs-freq-limit:error');
 
-/** An error of this library that is not a denial. `code` is stable, `message` is for people. */
+/**
+ * An error of this library. A denied request is not one of them: it is a `FreqLimitExceededException`.
+ *
+ * Use `code` in your program; the text of `message` may change.
+ */
 export class FreqLimitError extends Error {
+  /** Always `'FreqLimitError'`. */
   override readonly name: string = 'FreqLimitError';
   readonly [BRAND] = true;
 
+  /**
+   * @param code what went wrong
+   * @param message what happened, where, and what to do
+   * @param options `cause`: the error that led to this one
+   */
   constructor(
+    /** What went wrong. */
     readonly code: FreqLimitErrorCode,
     message: string,
     options?: ErrorOptions,
@@ -27,23 +38,28 @@ export class FreqLimitError extends Error {
   }
 }
 
-/** A wrong argument: a `TypeError` with the same brand and a code. */
-export class FreqLimitTypeError extends TypeError {
-  override readonly name: string = 'FreqLimitTypeError';
-  readonly code: FreqLimitErrorCode = 'FREQ_LIMIT_INVALID_CHECK';
-  readonly [BRAND] = true;
-}
-
-/** Whether an error is one of this library's, also when the library is loaded twice. */
-export function isFreqLimitError(error: unknown): error is FreqLimitError | FreqLimitTypeError {
+/** Tells whether an error is a `FreqLimitError`, also if the library is loaded twice. */
+export function isFreqLimitError(error: unknown): error is FreqLimitError {
   return typeof error === 'object' && error !== null && BRAND in error;
 }
 
-const MAX_SHOWN_LENGTH = 128;
+export function invalidOptions(message: string, cause?: unknown): FreqLimitError {
+  return new FreqLimitError('FREQ_LIMIT_INVALID_OPTIONS', message, { cause });
+}
+
+export function invalidRule(message: string, cause?: unknown): FreqLimitError {
+  return new FreqLimitError('FREQ_LIMIT_INVALID_RULE', message, { cause });
+}
+
+export function invalidCheck(message: string, cause?: unknown): FreqLimitError {
+  return new FreqLimitError('FREQ_LIMIT_INVALID_CHECK', message, { cause });
+}
+
+const MAX_LENGTH = 128;
 
 /**
- * A value as a message or a log line may show it: on one line, escaped, cut at 128 characters. Of objects only the
- * kind, since they may hold what is nobody's business.
+ * Formats a value for a message or a log line: on one line, escaped, at most 128 characters. Of an object it shows only
+ * the kind, because objects may hold personal data.
  */
 export function formatForLog(value: unknown): string {
   if (typeof value === 'string') return `"${oneLine(value)}"`;
@@ -53,18 +69,18 @@ export function formatForLog(value: unknown): string {
   return oneLine(typeof value === 'bigint' ? `${value}n` : String(value));
 }
 
-/** What was thrown, in the same form. */
+/** Formats what was thrown: the message of an error, anything else as `formatForLog` does. */
 export function formatError(error: unknown): string {
   const { message, code } = Object(error) as { readonly message?: unknown; readonly code?: unknown };
   if (typeof message !== 'string') return formatForLog(error);
-  // an AggregateError of Node, one for each address that was tried, has a code and no message
+  // Node's AggregateError, with an error for each address that it tried, has a code and no message
   return oneLine(message === '' && typeof code === 'string' ? code : message);
 }
 
-/** Makes text that may come from a client safe for one log line: escaped, and cut to `longest` characters. */
-export function oneLine(text: string, maxLength = MAX_SHOWN_LENGTH): string {
+/** Makes a string that may come from a client safe for one log line: escaped, and cut to `maxLength` characters. */
+export function oneLine(text: string, maxLength = MAX_LENGTH): string {
   const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
-  // control characters, line separators and the halves of a broken surrogate pair
+  // control characters, line separators and halves of broken surrogate pairs
   return cut.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/gu, escapeCharacter);
 }
 

@@ -1,42 +1,42 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import type { OptionReader } from './validate.js';
 
-/** Makes of the text of a key the text that stands in the store. Equal texts stay equal, whatever rule they belong to. */
+/** Turns the encoded values of a key into the string that the store sees. Equal strings stay equal, in all rules. */
 export type KeyHasher = (text: string) => string;
 
-/** The text as it is. */
+/** Leaves the values unchanged. */
 export const plainKey: KeyHasher = (text) => text;
 
-/** What the module's `hashKeys` is. */
+/** The module's option `hashKeys`. */
 export interface HashKeys {
-  /** At least 16 characters, or 16 bytes. Of two secrets no counter is found under the other. */
+  /** The secret of the HMAC, at least 16 characters or 16 bytes. With another secret all counters start again at 0. */
   readonly secret: string | Uint8Array;
 }
 
-/** Begins every sealed text, and no other: no value, constant or hash begins with it. */
+/** Begins every hashed key. No other encoded value begins with it. */
 const HASH_PREFIX = '#';
 const MIN_LENGTH = 16;
-const FORM = `{ secret }, a text of at least ${MIN_LENGTH} characters or a Buffer of at least ${MIN_LENGTH} bytes`;
+const EXPECTED = `{ secret } with a string of at least ${MIN_LENGTH} characters or a Buffer of at least ${MIN_LENGTH} bytes`;
 
 /**
- * The seal that `hashKeys` asks for; none where it is not given. No message shows any of it.
- * @throws what `read` makes of a secret that is none
+ * Reads the option `hashKeys`.
+ * @throws an error of `reader` for a wrong value; no message shows a part of it
  */
 export function keyHasherFrom(hashKeys: unknown, reader: OptionReader): KeyHasher {
-  if (hashKeys === undefined) return plainKey;
   if (typeof hashKeys !== 'object' || hashKeys === null || Object.keys(hashKeys).join() !== 'secret') {
-    throw reader.invalid('hashKeys', `is not ${FORM}`);
+    throw reader.invalid('hashKeys', `is not ${EXPECTED}`);
   }
   const { secret } = hashKeys as { readonly secret: unknown };
-  if (secret === undefined) throw reader.invalid('hashKeys', `secret is missing: ${FORM}`);
+  if (secret === undefined) throw reader.invalid('hashKeys', `secret is missing; expected ${EXPECTED}`);
   if (typeof secret !== 'string' && !isBytes(secret)) {
-    throw reader.invalid('hashKeys', `secret is neither a text nor a Buffer: ${FORM}`);
+    throw reader.invalid('hashKeys', `secret is not a string or a Buffer; expected ${EXPECTED}`);
   }
-  if (secret.length < MIN_LENGTH) throw reader.invalid('hashKeys', `secret is too short: ${FORM}`);
+  if (secret.length < MIN_LENGTH)
+    throw reader.invalid('hashKeys', `secret is too short; expected ${EXPECTED}`);
   return hmacHasher(secret);
 }
 
-/** 132 bits of HMAC-SHA-256. Over UTF-16, since in UTF-8 all ill-formed strings would look alike. */
+/** 132 bits of HMAC-SHA-256. Over UTF-16, because in UTF-8 all broken surrogates would be equal. */
 function hmacHasher(secret: string | Uint8Array): KeyHasher {
   const key = createSecretKey(typeof secret === 'string' ? Buffer.from(secret) : secret);
   return (text) => {
@@ -45,7 +45,7 @@ function hmacHasher(secret: string | Uint8Array): KeyHasher {
   };
 }
 
-/** A Buffer of another realm is no instance of ours. */
+/** A Buffer of another realm is not an instance of this realm's class. */
 function isBytes(value: unknown): value is Uint8Array {
   return ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === '[object Uint8Array]';
 }

@@ -6,9 +6,11 @@ export interface ClientRequest {
   readonly user?: unknown;
   /** The data that the client sent: an HTTP body, a message's payload, a resolver's arguments. */
   readonly body?: unknown;
+  /** The parameters of the route. */
   readonly params?: unknown;
+  /** The parsed query of the URL. */
   readonly query?: unknown;
-  /** By names in lower case. */
+  /** The headers, by names in lower case. */
   readonly headers?: unknown;
 }
 

@@ -1,17 +1,17 @@
-// Injection tokens are texts with the package's name, so that they are the same when the package is loaded twice.
+// Injection tokens are strings, which are equal even if the package is loaded twice.
 
-/** The options as `forRoot` got them, or as the factory of `forRootAsync` answered them. */
+/** The options as given to `forRoot`, or returned by the factory of `forRootAsync`. */
 export const FREQ_LIMIT_OPTIONS = 'nestjs-freq-limit:options';
-/** The options with every default filled in. */
+/** The checked options, with all defaults. */
 export const FREQ_LIMIT_RESOLVED_OPTIONS = 'nestjs-freq-limit:resolved-options';
 /** The plans of all handlers. */
 export const FREQ_LIMIT_PLANS = 'nestjs-freq-limit:plans';
-/** How each kind of context is read and answered. */
+/** The adapters for each kind of context. */
 export const FREQ_LIMIT_ADAPTERS = 'nestjs-freq-limit:adapters';
-/** Who tells hooks and channels of verdicts. */
-export const FREQ_LIMIT_EVENTS = 'nestjs-freq-limit:reporter';
+/** Calls hooks and publishes to diagnostics channels. */
+export const FREQ_LIMIT_EVENTS = 'nestjs-freq-limit:events';
 /** The store that counts. */
 export const FREQ_LIMIT_STORE = 'nestjs-freq-limit:store';
 
-/** Marks the classes of our guards, so that they are known where the package is loaded twice. */
+/** Marks the guards of this library, so that they are recognized even if the package is loaded twice. */
 export const FREQ_LIMIT_GUARD = Symbol.for('nestjs-freq-limit:guard');

@@ -1,12 +1,13 @@
 import { formatForLog } from './errors.js';
 
-/** What a value must look like, as a test and in words. */
+/** Tests a value, and says what is expected of it. */
 export interface Validator<T> {
   readonly test: (value: unknown) => value is T;
+  /** Completes the sentences "5 is not …" and "is missing; expected …". */
   readonly expected: string;
 }
 
-/** A number that may be a limit or a cost: whole, not negative, exact. */
+/** A limit or a cost. */
 export const COUNT: Validator<number> = {
   test: (value): value is number => Number.isSafeInteger(value) && (value as number) >= 0,
   expected: 'a whole number from 0 to 2^53 - 1',
@@ -17,7 +18,7 @@ export const BOOLEAN: Validator<boolean> = {
   expected: 'true or false',
 };
 
-/** A function; its parameters and its answer cannot be seen and are taken on trust. */
+/** A function. Its parameters and its result cannot be checked. */
 export function aFunction<F extends (...args: never[]) => unknown>(): Validator<F> {
   return { test: (value): value is F => typeof value === 'function', expected: 'a function' };
 }
@@ -36,11 +37,11 @@ export function either<A, B>(a: Validator<A>, b: Validator<B>): Validator<A | B>
   };
 }
 
-export function wholeNumber(least: number, most: number): Validator<number> {
+export function wholeNumber(min: number, max: number): Validator<number> {
   return {
     test: (value): value is number =>
-      Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most,
-    expected: `a whole number from ${least} to ${most}`,
+      Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max,
+    expected: `a whole number from ${min} to ${max}`,
   };
 }
 
@@ -48,62 +49,74 @@ export function matching(pattern: RegExp, expected: string): Validator<string> {
   return { test: (value): value is string => typeof value === 'string' && pattern.test(value), expected };
 }
 
-/** Reads the properties of something a user wrote; what does not fit is an error that names place, property and form. */
+/** An object with names that the user chooses. */
+export function objectOf<T extends object>(expected: string): Validator<T> {
+  return { test: (value): value is T => isObject(value), expected };
+}
+
+/** Reads values that a user wrote. An error for a wrong value names the place, the option and what is expected. */
 export class OptionReader {
+  /**
+   * @param place where the user wrote the values, such as `@FreqLimit on SmsController.send`
+   * @param toError makes the errors that are thrown
+   */
   constructor(
-    /** Where the user wrote it. */
     private readonly place: string,
     private readonly toError: (message: string, cause?: unknown) => Error,
   ) {}
 
-  required<T>(property: string, value: unknown, form: Validator<T>): T {
-    if (form.test(value)) return value;
+  required<T>(option: string, value: unknown, validator: Validator<T>): T {
+    if (validator.test(value)) return value;
     throw this.invalid(
-      property,
-      value === undefined ? `is missing: ${form.expected}` : `${formatForLog(value)} is not ${form.expected}`,
+      option,
+      value === undefined
+        ? `is missing; expected ${validator.expected}`
+        : `${formatForLog(value)} is not ${validator.expected}`,
     );
   }
 
-  /** `undefined` is as good as not given. */
-  optional<T>(property: string, value: unknown, form: Validator<T>): T | undefined {
-    return value === undefined ? undefined : this.required(property, value, form);
+  /** `undefined` means that the option is not given. */
+  optional<T>(option: string, value: unknown, validator: Validator<T>): T | undefined {
+    return value === undefined ? undefined : this.required(option, value, validator);
   }
 
-  /** Refuses what is no object, and properties nobody would read. `hints` knows the words of other libraries. */
+  /**
+   * Checks that a value is an object with known options only.
+   * @param hints for names that other libraries use: what to write instead
+   */
   object(
     value: unknown,
     known: readonly string[],
     hints: Readonly<Record<string, string>> = {},
   ): Readonly<Record<string, unknown>> {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw this.toError(`${this.place}: ${formatForLog(value)} is not an object of ${known.join(', ')}`);
+    if (!isObject(value)) {
+      throw this.toError(
+        `${this.place}: ${formatForLog(value)} is not an object with the options ${known.join(', ')}`,
+      );
     }
-    for (const property of Object.keys(value)) {
-      if (known.includes(property)) continue;
-      const hint = Object.hasOwn(hints, property) ? `; did you mean ${String(hints[property])}?` : '';
-      throw this.invalid(property, `is not known here${hint} (known: ${known.join(', ')})`);
+    for (const option of Object.keys(value)) {
+      if (known.includes(option)) continue;
+      const hint = Object.hasOwn(hints, option) ? `; did you mean ${String(hints[option])}?` : '';
+      throw this.invalid(option, `unknown option${hint} (known: ${known.join(', ')})`);
     }
     return value as Readonly<Record<string, unknown>>;
   }
 
-  /** Refuses what is no object whose properties the user may name as he likes. */
-  record(property: string, value: unknown): Readonly<Record<string, unknown>> {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      return value as Readonly<Record<string, unknown>>;
-    }
-    throw this.invalid(property, `${formatForLog(value)} is not an object`);
-  }
-
-  /** Runs a parser; its complaint becomes this place's error. */
-  parsed<T>(property: string, parse: () => T): T {
+  /** Calls a parser. Its error becomes an error with the place and the option. */
+  parsed<T>(option: string, parse: () => T): T {
     try {
       return parse();
     } catch (error) {
-      throw this.invalid(property, error instanceof Error ? error.message : String(error), error);
+      throw this.invalid(option, error instanceof Error ? error.message : String(error), error);
     }
   }
 
-  invalid(property: string, problem: string, cause?: unknown): Error {
-    return this.toError(`${this.place}: ${property}: ${problem}`, cause);
+  /** The error for a wrong option. */
+  invalid(option: string, problem: string, cause?: unknown): Error {
+    return this.toError(`${this.place}: ${option}: ${problem}`, cause);
   }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,27 +1,24 @@
 import type { CheckResult, Source } from './check.js';
 
-/**
- * Who answered: `store` — the counters; `fallback` or `open` — for some check, what stands in while the store cannot
- * answer, `open` if it let one pass uncounted; `none` — nobody was asked, since no check applied.
- */
-export type VerdictSource = Source;
-
-/** The answer for a whole request. */
+/** The decision on a request: allowed or denied, with the result of each rule. */
 export interface Verdict {
-  /** Whether every check lets the visit pass, shadow rules apart. */
+  /** Whether all rules allow the request. Shadow rules are ignored. */
   readonly allowed: boolean;
-  /** An answer for each check, in the order of the checks. */
+  /** The result of each rule, in the order of the rules. */
   readonly results: readonly CheckResult[];
   /**
-   * The result that speaks for the request where there is room for one: of the denying ones the longest wait,
-   * else the least remaining. `undefined` only when there are no results but those of shadow rules.
+   * The most restrictive result, for places with room for one: of the rules that deny, the one with the longest wait;
+   * else the one with the least remaining. `undefined` if no rule applied, apart from shadow rules.
    */
   readonly tightest: CheckResult | undefined;
-  /** Who answered. */
-  readonly source: VerdictSource;
+  /**
+   * Where the decision comes from: `'store'` if all rules have their counters; `'allow'` or `'memory'` if Redis could
+   * not answer for some rule, `'allow'` if both occur; `'none'` if no rule applied.
+   */
+  readonly source: Source;
 }
 
-/** The answer where no check applies. */
+/** The verdict of a request without rules. */
 export const UNLIMITED: Verdict = Object.freeze({
   allowed: true,
   results: Object.freeze([]),
@@ -29,7 +26,7 @@ export const UNLIMITED: Verdict = Object.freeze({
   source: 'none',
 });
 
-/** Folds the answers to a request's checks into the answer to the request. */
+/** Combines the results of a request into its verdict. */
 export function toVerdict(results: readonly CheckResult[]): Verdict {
   let tightest: CheckResult | undefined;
   let source: Source = 'store';
@@ -41,7 +38,7 @@ export function toVerdict(results: readonly CheckResult[]): Verdict {
   return { allowed: tightest?.allowed ?? true, results, tightest, source };
 }
 
-/** Whether one result speaks for a request rather than another. */
+/** Whether result `a` is more restrictive than result `b`. */
 export function isTighter(a: CheckResult, b: CheckResult): boolean {
   if (hasNoCounter(a) || hasNoCounter(b)) return !hasNoCounter(a);
   if (a.allowed !== b.allowed) return b.allowed;
@@ -49,7 +46,7 @@ export function isTighter(a: CheckResult, b: CheckResult): boolean {
   return a.remaining < b.remaining || (a.remaining === b.remaining && a.resetAfterMs > b.resetAfterMs);
 }
 
-/** Whether the numbers of a result mean nothing. */
+/** Whether the numbers of a result have no meaning. */
 function hasNoCounter({ source }: CheckResult): boolean {
   return source === 'allow' || source === 'none';
 }

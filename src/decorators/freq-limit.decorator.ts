@@ -1,29 +1,24 @@
 import { declareReference, declareRule, nextOrder } from '../rules/metadata.js';
-import type { FreqLimitRule, KeySpec, FromContext, RuleChanges, Window } from '../rules/rule.js';
-import { decorate } from './decorate.js';
+import type { FreqLimitRule, FromContext, KeySpec, RuleChanges, Window } from '../rules/rule.js';
+import { classOrMethodDecorator } from './class-or-method.js';
 
 /**
- * Limits how often a handler, or all handlers of a controller together, may be visited. Any number may stand on
- * either; all of them hold, and all are asked in one call of the store.
+ * Limits how many requests a handler may get, or all handlers of a controller together. Several of these decorators add up,
+ * and one call to Redis checks them all. Requests over the limit get 429.
  *
- * Rules are checked when the application starts; a wrong one stops it with an error that names class, method,
- * option and the right form.
+ * Wrong rules stop the application at start-up, with an error that names the class, the method, the option and what is
+ * expected.
  *
- * @param window how long a counter lives: `'1m'`, or a number of seconds
- * @param limit visits that pass in a window
- * @param key whom to count by, such as `'phone:{body.phone}'`; the module's `defaultKey` (`'{ip}'`) when left out
+ * @param window length of the fixed window: a string with a unit such as `'1m'`, or a number of seconds
+ * @param limit requests allowed in a window, a whole number of at least 0; 0 denies every request
+ * @param key what to count by, such as `'phone:{body.phone}'`; default: the module's `defaultKey`, which is `'{ip}'`
  *
  * @example
  * ```ts
  * @Post('code')
  * @FreqLimit('1m', 1, 'phone:{body.phone}')
- * @FreqLimit({ window: '1d', limit: 10, key: 'phone:{body.phone}', name: 'daily' })
+ * @FreqLimit('1d', 10, 'phone:{body.phone}')
  * send() {}
- *
- * @Post('login')
- * @FreqLimit('login')                          // the rule `login` of the module's `namedRules`
- * @FreqLimit('signup', { limit: 3 })           // the same with another limit
- * login() {}
  * ```
  */
 export function FreqLimit(
@@ -31,14 +26,40 @@ export function FreqLimit(
   limit: number | FromContext<number>,
   key?: KeySpec,
 ): ClassDecorator & MethodDecorator;
+/**
+ * Limits how many requests a handler may get, or all handlers of a controller together, by a rule with all its options.
+ * Several of these decorators add up. Wrong rules stop the application at start-up.
+ *
+ * @param rule at least `window` and `limit`
+ *
+ * @example
+ * ```ts
+ * @Post('login')
+ * @FreqLimit({ window: '15m', limit: 5, key: '{body.user}{ip}', countWhen: 'failure' })
+ * login() {}
+ * ```
+ */
 export function FreqLimit(rule: FreqLimitRule): ClassDecorator & MethodDecorator;
 /**
- * Refers to a rule of the module's `namedRules`, which counts here as if it were written here under that name.
- * @param name its name there
- * @param changes what is otherwise here
+ * Applies a rule of the module's `namedRules`. It counts as if it were written here with its name. An unknown name stops
+ * the application at start-up.
+ *
+ * @param name name of the rule in `namedRules`
+ * @param changes options that are different here; `undefined` changes nothing
+ *
+ * @example
+ * ```ts
+ * @Post('login')
+ * @FreqLimit('login')
+ * login() {}
+ *
+ * @Post('signup')
+ * @FreqLimit('login', { limit: 3 })
+ * signUp() {}
+ * ```
  */
 export function FreqLimit<Name extends string>(
-  // a window alone is a limit forgotten
+  // a window without a limit is a mistake
   name: Name extends Window ? never : Name,
   changes?: RuleChanges,
 ): ClassDecorator & MethodDecorator;
@@ -50,18 +71,18 @@ export function FreqLimit(
   const order = nextOrder();
   if (typeof first === 'string' && isChanges(second) && key === undefined) {
     const reference = { named: first, changes: second === undefined ? {} : { ...second } };
-    return decorate('@FreqLimit', (target, handler) => {
+    return classOrMethodDecorator('@FreqLimit', (target, handler) => {
       declareReference(reference, order, target, handler);
     });
   }
   const isRule = typeof first === 'object' && second === undefined;
   const rule = isRule ? { ...first } : ({ window: first, limit: second, key } as FreqLimitRule);
-  return decorate('@FreqLimit', (target, handler) => {
+  return classOrMethodDecorator('@FreqLimit', (target, handler) => {
     declareRule(rule, order, target, handler);
   });
 }
 
-/** Nothing, or an object: no limit. */
+/** Whether the second argument is not a limit. */
 function isChanges(second: unknown): second is RuleChanges | undefined {
   return second === undefined || (typeof second === 'object' && second !== null && !Array.isArray(second));
 }

@@ -1,19 +1,22 @@
 import { declareSkip } from '../rules/metadata.js';
-import { decorate } from './decorate.js';
+import { classOrMethodDecorator } from './class-or-method.js';
 
 /**
- * Takes rules away from a handler, or from all handlers of a controller: those of these names, or all when no name is
- * given. It reaches the rules at its own place and farther out; a rule written nearer to the handler stays. A name
- * that no rule has stops the application at start-up.
+ * Removes rules from a handler, or from all handlers of a controller. It removes rules of the same place and of outer levels
+ * (the module, a parent class, the controller); rules closer to the handler still apply. An unknown name stops the
+ * application at start-up.
+ *
+ * @param names names of the rules to remove; without names, all rules
  *
  * @example
  * ```ts
- * @SkipFreqLimit('daily')
+ * @Get('health')
+ * @SkipFreqLimit()
  * health() {}
  * ```
  */
 export function SkipFreqLimit(...names: string[]): ClassDecorator & MethodDecorator {
-  return decorate('@SkipFreqLimit', (target, handler) => {
+  return classOrMethodDecorator('@SkipFreqLimit', (target, handler) => {
     declareSkip(names, target, handler);
   });
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import { FreqLimitError, formatForLog } from '../core/errors.js';
+import { FreqLimitError, formatForLog, invalidRule } from '../core/errors.js';
 import { allClasses, type AppClass, declaredClasses } from './discover-classes.js';
 import { type HandlerKind, HandlerKinds } from './handler-kinds.js';
 import type { ResolvedOptions } from '../freq-limit.options.js';
@@ -26,7 +26,7 @@ import {
 } from '../rules/metadata.js';
 import { NamedRuleSet } from '../rules/named-rules.js';
 import { type HandlerTraits, type Level, type Plan, planOf } from '../rules/plan.js';
-import { invalidRule, type Owner, type PlannedRule } from '../rules/planned-rule.js';
+import { type Owner, type PlannedRule } from '../rules/planned-rule.js';
 import type { FreqLimitRule } from '../rules/rule.js';
 
 /** A handler's function, as Nest hands it over. */

@@ -1,39 +1,33 @@
-import { FreqLimitError, formatForLog } from '../core/errors.js';
+import { FreqLimitError, formatForLog, invalidRule } from '../core/errors.js';
 import { OptionReader } from '../core/validate.js';
 import { looksLikeWindow } from './window.js';
 import type { Level } from './plan.js';
-import {
-  type DeclaredRule,
-  HINTS,
-  invalidRule,
-  NAME,
-  planRule,
-  RULE_PROPERTIES,
-  type RuleDefaults,
-} from './planned-rule.js';
+import { planRule, RULE_HINTS, RULE_OPTION_NAMES } from './plan-rule.js';
+import type { DeclaredRule, RuleDefaults } from './planned-rule.js';
 import type { FreqLimitRule } from './rule.js';
+import { RULE_NAME } from './validators.js';
 
-/** Rules by their names. A name is a rule's name, and none that looks like a window. */
+/** Rules by name, for the module's option `namedRules`. A name must not look like a window. */
 export type NamedRules = Readonly<Record<string, Omit<FreqLimitRule, 'name'>>>;
 
-const WHERE = 'namedRules of FreqLimitModule';
-const CHANGES = RULE_PROPERTIES.filter((property) => property !== 'name');
-const NOBODY = { className: '', classIdentity: '', handler: undefined };
+const PLACE = 'namedRules of FreqLimitModule';
+const OPTIONS_EXCEPT_NAME = RULE_OPTION_NAMES.filter((name) => name !== 'name');
+const NO_OWNER = { className: '', classIdentity: '', handler: undefined };
 
-/** The module's table of named rules. An entry is checked once; a wrong one is a problem here and wherever it is meant. */
+/** The module's named rules. Each is checked once. A wrong one is a problem here, and for each reference to it. */
 export class NamedRuleSet {
   private readonly byName = new Map<string, FreqLimitRule | FreqLimitError>();
 
-  constructor(table: NamedRules, defaults: RuleDefaults) {
-    for (const [name, rule] of Object.entries(table)) this.byName.set(name, checked(name, rule, defaults));
+  constructor(rules: NamedRules, defaults: RuleDefaults) {
+    for (const [name, rule] of Object.entries(rules)) this.byName.set(name, check(name, rule, defaults));
   }
 
-  /** What is wrong with the entries, a line each. */
+  /** The messages of wrong rules. */
   get problems(): readonly string[] {
     return [...this.byName.values()].filter((rule) => rule instanceof Error).map(({ message }) => message);
   }
 
-  /** The entries as if they were declared, for who looks over all declarations. */
+  /** The correct rules as declarations, for checks of all declarations. */
   get declared(): readonly DeclaredRule[] {
     return [...this.byName].flatMap(([name, rule]) =>
       rule instanceof Error ? [] : [{ rule, level: 'handler', place: placeOf(name) } as const],
@@ -41,8 +35,8 @@ export class NamedRuleSet {
   }
 
   /**
-   * A level with the rules that its references mean.
-   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` where there is no rule of the name, or a wrong one
+   * Replaces the references of a level by the rules that they refer to.
+   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` for an unknown name or a wrong rule
    */
   resolve(level: Level): Level {
     if (level.rules.every(({ named }) => named === undefined)) return level;
@@ -51,38 +45,34 @@ export class NamedRuleSet {
 
   private resolveReference({ named, rule: changes, level, place }: DeclaredRule): DeclaredRule {
     if (named === undefined) return { rule: changes, level, place };
-    const found = this.byName.get(named) ?? this.unknown(named, place);
-    if (found instanceof Error) throw found;
+    const rule = this.byName.get(named) ?? this.unknownName(named, place);
+    if (rule instanceof Error) throw rule;
     const reader = new OptionReader(`${place}: ${formatForLog(named)}`, invalidRule);
-    refuseName(reader, changes.name);
-    const given = Object.entries(reader.object(changes, CHANGES, HINTS)).filter(
-      ([, value]) => value !== undefined,
-    );
-    return { rule: { ...found, ...Object.fromEntries(given) }, level, place };
+    const given = Object.entries(readExceptName(changes, reader)).filter(([, value]) => value !== undefined);
+    return { rule: { ...rule, ...Object.fromEntries(given) }, level, place };
   }
 
-  private unknown(named: string, place: string): FreqLimitError {
+  private unknownName(name: string, place: string): FreqLimitError {
     const known = [...this.byName.keys()].join(', ') || 'none';
-    const hint = looksLikeWindow(named)
-      ? `; it looks like a window, and then its limit is missing: @FreqLimit('${named}', limit)`
+    const hint = looksLikeWindow(name)
+      ? `; for a rule with this window, add its limit: @FreqLimit('${name}', limit)`
       : '';
     return invalidRule(
-      `${place}: there is no rule called ${formatForLog(named)} in ${WHERE}; the names are ${known}${hint}`,
+      `${place}: no rule in ${PLACE} has the name ${formatForLog(name)}; the names are ${known}${hint}`,
     );
   }
 }
 
-/** The rule of an entry under its name, or what is wrong with it. */
-function checked(name: string, entry: unknown, defaults: RuleDefaults): FreqLimitRule | FreqLimitError {
+/** The rule with its name, or its error. */
+function check(name: string, given: unknown, defaults: RuleDefaults): FreqLimitRule | FreqLimitError {
   try {
-    const place = placeOf(name);
-    const reader = new OptionReader(place, invalidRule);
-    if (!NAME.test(name)) throw invalidRule(`${WHERE}: ${formatForLog(name)} is not ${NAME.expected}`);
+    if (!RULE_NAME.test(name))
+      throw invalidRule(`${PLACE}: ${formatForLog(name)} is not ${RULE_NAME.expected}`);
     if (looksLikeWindow(name))
-      throw invalidRule(`${WHERE}: ${formatForLog(name)} is no name, it looks like a window`);
-    refuseName(reader, (Object(entry) as { readonly name?: unknown }).name);
-    const rule = { ...reader.object(entry, CHANGES, HINTS), name } as FreqLimitRule;
-    planRule({ rule, level: 'handler', place }, NOBODY, defaults);
+      throw invalidRule(`${PLACE}: ${formatForLog(name)} is not a name, because it looks like a window`);
+    const place = placeOf(name);
+    const rule = { ...readExceptName(given, new OptionReader(place, invalidRule)), name } as FreqLimitRule;
+    planRule({ rule, level: 'handler', place }, NO_OWNER, defaults);
     return rule;
   } catch (error) {
     if (error instanceof FreqLimitError) return error;
@@ -90,9 +80,10 @@ function checked(name: string, entry: unknown, defaults: RuleDefaults): FreqLimi
   }
 }
 
-function refuseName(reader: OptionReader, name: unknown): void {
-  if (name !== undefined)
-    throw reader.invalid('name', 'a named rule is called by its name in namedRules; leave it out');
+function readExceptName(given: unknown, reader: OptionReader): Readonly<Record<string, unknown>> {
+  if ((Object(given) as { readonly name?: unknown }).name !== undefined)
+    throw reader.invalid('name', 'a named rule has its name in namedRules; remove this option');
+  return reader.object(given, OPTIONS_EXCEPT_NAME, RULE_HINTS);
 }
 
 function placeOf(name: string): string {

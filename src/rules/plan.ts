@@ -1,61 +1,54 @@
-import { formatForLog } from '../core/errors.js';
-import {
-  type DeclaredRule,
-  invalidRule,
-  type Owner,
-  planRule,
-  type PlannedRule,
-  type RuleDefaults,
-} from './planned-rule.js';
+import { formatForLog, invalidRule } from '../core/errors.js';
+import { planRule } from './plan-rule.js';
+import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-rule.js';
 
-/** What one level (the module, a class, a handler) says of the rules of a handler. */
+/** The rules that one level (the module, a class, a handler) declares for a handler. */
 export interface Level {
   readonly rules: readonly DeclaredRule[];
-  /** What `@SkipFreqLimit` takes away of this level and of those before it. */
+  /** The rules of this level and of those before it that `@SkipFreqLimit` removes. */
   readonly skip: Skip | undefined;
 }
 
 interface Skip {
-  /** No names: all rules. */
+  /** No names means all rules. */
   readonly names: readonly string[];
-  /** The place as messages name it. */
+  /** The place as messages show it. */
   readonly place: string;
 }
 
-/** What a handler's own decorators say that is of use to its limits. */
+/** What other decorators of a handler mean for its limits. */
 export interface HandlerTraits {
-  /** Whether it asks for its verdict. */
+  /** Whether it has a parameter `@FreqLimitVerdict()`. */
   readonly showsVerdict: boolean;
-  /** Whether its answers are redirections. */
+  /** Whether its responses are redirections. */
   readonly redirects: boolean;
 }
 
 const NO_TRAITS: HandlerTraits = { showsVerdict: false, redirects: false };
 
-/** The rules of one handler, in the order they are asked and shown: module, controller, handler, each as written. */
+/** The rules of one handler, in the order of headers and results: module, controller, handler, each as written. */
 export interface Plan {
   readonly rules: readonly PlannedRule[];
-  /** Whether no rule has a function: nothing of the plan waits or fails by the application's code. */
+  /** Whether no rule has a function: then nothing waits for the application's code or fails because of it. */
   readonly isStatic: boolean;
-  /** Whether some rule counts by how a visit ends. */
+  /** Whether a rule counts by outcome. */
   readonly hasCountWhen: boolean;
-  /** Whether the handler asks for its verdict. */
+  /** Whether the handler has a parameter `@FreqLimitVerdict()`. */
   readonly showsVerdict: boolean;
-  /** Whether the handler redirects: then a visit that passes is told no numbers, lest a client waits with following. */
+  /** Whether the handler redirects. Allowed responses then have no headers, because clients may delay the redirect. */
   readonly redirects: boolean;
-  /** Whether what was decided is wanted after the guard, to settle it or to show it to the handler. */
+  /** Whether the decision is needed after the guard, to settle it or to show it to the handler. */
   readonly keepsDecision: boolean;
-  /** Whether some rule only reports. */
+  /** Whether a rule is a shadow rule. */
   readonly hasShadows: boolean;
-  /** The part that is written on the handler itself; `undefined` where nothing is. */
+  /** The part that is declared on the handler itself; `undefined` if nothing is. */
   readonly handlerOnly: Plan | undefined;
 }
 
 /**
- * Merges what the levels say, from the farthest to the nearest, and compiles it.
- * Rules add up; of one name the nearest stands, in the place of the one it replaces.
- * @param traits of the handler
- * @returns `undefined` where no rule is left
+ * Merges the levels of a handler, outermost first, and plans the rules. Rules add up. If two share a name, the one closest
+ * to the handler replaces the other, in its place.
+ * @returns `undefined` if no rule is left
  * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE`
  */
 export function planOf(
@@ -69,15 +62,16 @@ export function planOf(
     declared = withoutSkipped(mergeByName(declared, level.rules), level.skip);
   }
   if (declared.length === 0) return undefined;
-  const rules = declared.map((rule) => planRule(rule, owner, defaults));
-  refuseSharedCounters(rules);
-  const named = withDistinctNames(rules);
-  const plan = toPlan(named, traits);
-  const own = named.filter(({ level }) => level === 'handler');
-  return {
-    ...plan,
-    handlerOnly: own.length === named.length ? plan : own.length === 0 ? undefined : toPlan(own, traits),
-  };
+  const planned = declared.map((rule) => planRule(rule, owner, defaults));
+  rejectSharedCounters(planned);
+  const rules = withDistinctNames(planned);
+  const plan = toPlan(rules, traits);
+  const own = rules.filter(({ level }) => level === 'handler');
+  return { ...plan, handlerOnly: own.length === rules.length ? plan : planOfOwn(own, traits) };
+}
+
+function planOfOwn(own: readonly PlannedRule[], traits: HandlerTraits): Plan | undefined {
+  return own.length === 0 ? undefined : toPlan(own, traits);
 }
 
 function toPlan(rules: readonly PlannedRule[], { showsVerdict, redirects }: HandlerTraits): Plan {
@@ -94,56 +88,61 @@ function toPlan(rules: readonly PlannedRule[], { showsVerdict, redirects }: Hand
   };
 }
 
-function mergeByName(farther: readonly DeclaredRule[], level: readonly DeclaredRule[]): DeclaredRule[] {
-  const result = [...farther];
-  const here = new Set<string>();
+/** Adds the rules of a level to those of outer levels. */
+function mergeByName(outer: readonly DeclaredRule[], level: readonly DeclaredRule[]): DeclaredRule[] {
+  const merged = [...outer];
+  const ownNames = new Set<string>();
   for (const declared of level) {
     const name = nameOf(declared);
     if (name === undefined) {
-      result.push(declared);
+      merged.push(declared);
       continue;
     }
-    if (here.has(name))
-      throw invalidRule(`${declared.place}: name: two rules are called ${formatForLog(name)}`);
-    here.add(name);
-    const replaced = result.findIndex((other) => nameOf(other) === name);
-    result.splice(replaced === -1 ? result.length : replaced, 1, declared);
+    if (ownNames.has(name)) {
+      throw invalidRule(
+        `${declared.place}: name: two rules have the name ${formatForLog(name)}; rename one of them`,
+      );
+    }
+    ownNames.add(name);
+    const replaced = merged.findIndex((other) => nameOf(other) === name);
+    merged.splice(replaced === -1 ? merged.length : replaced, 1, declared);
   }
-  return result;
+  return merged;
 }
 
 function withoutSkipped(rules: DeclaredRule[], skip: Skip | undefined): DeclaredRule[] {
   if (skip === undefined) return rules;
   if (skip.names.length === 0) return [];
-  for (const name of skip.names) {
-    if (rules.some((rule) => nameOf(rule) === name)) continue;
-    const known = rules.map(nameOf).filter((other) => other !== undefined);
+  const known = rules.map(nameOf).filter((name) => name !== undefined);
+  const unknown = skip.names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
     throw invalidRule(
-      `${skip.place}: there is no rule called ${formatForLog(name)} here; the names are ${known.join(', ') || 'none'}`,
+      `${skip.place}: no rule here has the name ${formatForLog(unknown)}; the names are ${known.join(', ') || 'none'}`,
     );
   }
   return rules.filter((rule) => !skip.names.includes(nameOf(rule) ?? ''));
 }
 
-/** The name as written; whether it may be one is checked when the rule is planned. */
+/** The name as declared. It is checked when the rule is planned. */
 function nameOf({ rule }: DeclaredRule): string | undefined {
   return (rule as Partial<DeclaredRule['rule']> | null | undefined)?.name;
 }
 
-function refuseSharedCounters(rules: readonly PlannedRule[]): void {
-  const seen = new Map<string, PlannedRule>();
+function rejectSharedCounters(rules: readonly PlannedRule[]): void {
+  const byId = new Map<string, PlannedRule>();
   for (const rule of rules) {
-    const other = seen.get(rule.id);
+    const other = byId.get(rule.id);
     if (other !== undefined) {
       throw invalidRule(
-        `${rule.place}: two rules count on one counter (${rule.key.spec} in ${rule.name}; the other: ${other.place}); give one of them a name`,
+        `${rule.place}: two rules without a name count by ${rule.key.spec} in ${rule.name} and would share a counter ` +
+          `(the other: ${other.place}); give one of them a name`,
       );
     }
-    seen.set(rule.id, rule);
+    byId.set(rule.id, rule);
   }
 }
 
-/** Headers tell rules apart by name: of two unnamed rules of one window, the second is `1m-2`. */
+/** Headers distinguish rules by name: of two rules without a name and with the same window, the second is `1m-2`. */
 function withDistinctNames(rules: readonly PlannedRule[]): PlannedRule[] {
   const taken = new Set(rules.map((rule) => rule.declaredName));
   return rules.map((rule) => {

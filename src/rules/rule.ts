@@ -2,161 +2,145 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { OnStoreError } from '../core/check.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import type { Verdict } from '../core/verdict.js';
+import type { FromContext, KeySpec, Normalize } from './key/key-types.js';
+
+export type { FromContext, KeyPart, KeySpec, KeyValue, Normalize } from './key/key-types.js';
 
 /**
- * A length of time: a text with its unit (`'500ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`), or a number of **seconds**.
- * At least one millisecond, at most 2^53 - 1 of them, and a whole number of milliseconds.
+ * A length of time: a string with a unit (`'500ms'`, `'10s'`, `'1m'`, `'1h'`, `'1d'`), or a number of **seconds**.
+ * From 1 ms to 2^53 - 1 ms, in whole milliseconds.
  */
 export type Window = number | `${number}ms` | `${number}s` | `${number}m` | `${number}h` | `${number}d`;
 
-/** A function of the handler's execution context, sync or async, called once per visit. */
-export type FromContext<T> = (context: ExecutionContext) => MaybePromise<T>;
-
-/** A value that can be counted by. A number and its text are one value; `''`, `null` and `undefined` are none. */
-export type KeyValue = string | number | bigint | boolean | null | undefined;
-
 /**
- * Whom a rule counts by.
- *
- * - A text is a template: `{ip}`, `{user.id}`, `{body.phone}`, `{params.id}`, `{query.q}`, `{headers.x-api-key}`.
- *   One without placeholders is one counter for all callers together.
- * - A function of the context answers the value, or a list of values.
- * - A list holds templates and functions; its parts never run into each other.
- */
-export type KeySpec = KeyPart | readonly KeyPart[];
-export type KeyPart = string | FromContext<KeyValue | readonly KeyValue[]>;
-
-/**
- * How values are spelt before they are counted by.
- *
- * - `'email'`: NFKC, without control and zero-width characters and blanks around it, lower case, an international
- *   domain in ASCII; dots and `+tags` stay;
- * - `'phone'`: the digits, with a `+` where it begins with `+` or `00`; `138…` and `+86138…` stay two;
- * - a function from text to text, sync; `''` is a missing key.
- *
- * `'email'` and `'phone'` accept at most 1,024 characters: a request with a longer value is denied with 400.
- */
-export type Normalize = 'email' | 'phone' | ((value: string) => string);
-
-/**
- * What counts together: the visits of one `handler`, of one `controller` with all its handlers, or of the whole `app`.
+ * Which requests share a counter: those of one `'handler'`, of all handlers of a `'controller'`, or of the whole `'app'`.
  */
 export type Scope = 'handler' | 'controller' | 'app';
 
 /**
- * What happens to a visit that lacks what the key names (no `body.phone`, or an array there).
+ * What happens to a request without a value for the key, for example without `body.phone`, or with an array there.
  *
- * - `'ip'`: it is counted by its address, on a counter of that rule's own;
+ * - `'ip'`: it is counted by its IP address, on a separate counter of the rule;
  * - `'skip'`: the rule does not apply to it;
- * - `'deny'`: it is refused with 400, and nothing is counted.
+ * - `'deny'`: it gets 400, and nothing is counted.
  */
 export type OnMissingKey = 'ip' | 'skip' | 'deny';
 
-/** What a reference changes of a rule of the module's `namedRules`; the name stays. */
+/** What a reference changes in a rule of `namedRules`: any option except `name`. */
 export type RuleChanges = Partial<Omit<FreqLimitRule, 'name'>>;
-/** How an invocation of a handler ended. */
+
+/** How a request ended, for a `countWhen` function. */
 export interface Outcome {
   /**
-   * Whether the handler answered. It did not where it threw, where a guard or a pipe behind the limit refused the visit,
-   * or where the HTTP status of the answer is 400 or more.
+   * Whether the request succeeded. It failed if the handler threw, if a later guard or a pipe rejected the request, or if
+   * the HTTP status of the response is 400 or more.
    */
   readonly succeeded: boolean;
-  /** The HTTP status of the answer, or of what was thrown; `undefined` where there is none. */
+  /** The HTTP status of the response or of the exception; `undefined` if there is none. */
   readonly statusCode: number | undefined;
-  /** What was thrown, as far as it is known. */
+  /** The thrown value; `undefined` if nothing was thrown, or if it is unknown. */
   readonly error: unknown;
+  /** The execution context of the request. */
   readonly context: ExecutionContext;
 }
 
 /**
- * Which visits count, by how they ended: all (`'request'`), those that succeeded, or those that failed, such as wrong
- * passwords. A function answers whether the visit counts; only exactly `false` gives it back.
+ * Which requests count, by their outcome: all (`'request'`), only those that succeed (`'success'`), or only those that
+ * fail (`'failure'`), such as wrong passwords. A function returns whether the request counts; `false` refunds it, any other
+ * value does not.
  *
- * Every visit is charged when it comes, so that never more than `limit` are under way, and given back when it ends as
- * one that does not count. What cannot be known, as after a connection that was cut, counts.
+ * Every request is charged when it arrives, so at most `limit` of them run at the same time. A request that should not
+ * count is refunded when it ends. If the outcome is unknown, for example after a lost connection, the request counts.
  */
 export type CountWhen = 'request' | 'success' | 'failure' | ((outcome: Outcome) => MaybePromise<boolean>);
 
-/** What a denied caller is told. */
+/** The message of a denial: a string, or a function that returns one, for example in the client's language. */
 export type DenialMessage = string | ((verdict: Verdict, context: ExecutionContext) => MaybePromise<string>);
 
-/** A limit on how often something may happen. */
+/** A limit: how many requests may pass in a window, and what they are counted by. */
 export interface FreqLimitRule {
-  /** How long a counter lives; the window opens at the first visit. A counter belongs to its window: a changed window counts anew. */
+  /**
+   * Length of the fixed window, which opens with the first request: a string with a unit, or a number of seconds. A
+   * changed window starts new counters.
+   */
   readonly window: Window | FromContext<Window>;
-  /** Units that may pass in a window, a whole number ≥ 0 (0 closes the handler). A changed limit holds at once, on the same counter. */
+  /**
+   * Units allowed in a window, a whole number of at least 0; 0 denies every request. A changed limit applies at once, to
+   * the existing counters.
+   */
   readonly limit: number | FromContext<number>;
   /**
-   * Whom to count by.
-   * @default the module's `defaultKey`, `'{ip}'`
+   * What requests are counted by: a template such as `'{user.id}'`, a function of the context, or a list of both.
+   * @default the module's `defaultKey`, which is `'{ip}'`
    */
   readonly key?: KeySpec | undefined;
   /**
-   * How values of the key are spelt before they are counted by, those of `{ip}` aside: one for all placeholders and for
-   * what key functions answer, or one for each placeholder by its path, such as `{ 'body.email': 'email' }`.
-   * @default as they are
+   * Normalizes the values of the key, so that different spellings share a counter: one way for all values, or one for each
+   * placeholder, such as `{ 'body.email': 'email' }`. It does not apply to `{ip}`.
+   * @default none: values count as they are
    */
   readonly normalize?: Normalize | Readonly<Record<string, Normalize>> | undefined;
   /**
-   * Names the rule in headers, results and `@SkipFreqLimit(name)`. A handler's rule replaces the controller's or the
-   * module's rule of the same name. 1 to 64 of `A-Z a-z 0-9 _ . -`.
-   * @default none: the rule replaces none, and headers call it after its window
+   * Name of the rule in headers, results and `@SkipFreqLimit(name)`: 1 to 64 of `A-Z a-z 0-9 _ . -`, a letter or digit
+   * first. If two rules share a name, the one closest to the handler wins.
+   * @default none: the rule replaces no other, and headers show its window, such as `1m`
    */
   readonly name?: string | undefined;
   /**
-   * What counts together.
-   * @default where the rule is written: `'handler'`, `'controller'`, or `'app'` in the module's `rules`
+   * Which requests share a counter.
+   * @default by place: `'handler'` or `'controller'` for a decorator, `'app'` in the module's `rules`
    */
   readonly scope?: Scope | undefined;
   /**
-   * What happens to a visit that lacks what the key names.
-   * @default the module's `onMissingKey`, `'ip'`
+   * What happens to a request without a value for the key.
+   * @default the module's `onMissingKey`, which is `'ip'`
    */
   readonly onMissingKey?: OnMissingKey | undefined;
   /**
-   * Units one visit consumes, a whole number ≥ 0; 0 looks at the counter without charging it.
+   * Units that one request uses, a whole number of at least 0; 0 checks the limit without charging.
    * @default 1
    */
   readonly cost?: number | FromContext<number> | undefined;
   /**
-   * Whether a visit counts here even when it is denied, by this rule or by another.
-   * @default the module's `countDenied`, `false`: a denied visit is charged nowhere
+   * Whether denied requests are charged to this rule, whichever rule denies them.
+   * @default the module's `countDenied`, which is `false`
    */
   readonly countDenied?: boolean | undefined;
   /**
-   * What decides when the store cannot answer. Of several rules of a request the strictest outcome stands.
-   * @default the module's `onStoreError`, `'memory'`
+   * What applies if Redis cannot answer: `'memory'`, `'allow'` or `'deny'` (503). If the rules of a request differ, the
+   * strictest wins.
+   * @default the module's `onStoreError`, which is `'memory'`
    */
   readonly onStoreError?: OnStoreError | undefined;
   /**
-   * Leaves the rule out for a visit when it answers exactly `true`. What it throws is a 500 of that request.
-   * @default never
+   * Skips the rule for a request if it returns exactly `true`. If it throws, the request gets 500.
+   * @default none
    */
   readonly skipIf?: FromContext<boolean | undefined> | undefined;
   /**
-   * Which visits count, by how they ended.
+   * Which requests count, by their outcome.
    * @default 'request': all that are not denied
    */
   readonly countWhen?: CountWhen | undefined;
   /**
-   * Counts and reports, and never denies: for trying a limit on live traffic. Its results carry `shadow: true`, headers
-   * leave it out, and the log tells how many visits it would have denied.
+   * Counts and reports, but never denies: to try a limit on real traffic. Its results have `shadow: true`, headers omit
+   * it, and the log says how many requests it would have denied.
    * @default false
    */
   readonly shadow?: boolean | undefined;
   /**
-   * The status of a denial by this rule, 400 to 599.
-   * @default 429
+   * HTTP status of a denial by this rule, 400 to 599.
+   * @default 429 (RFC 6585, section 4)
    */
   readonly statusCode?: number | undefined;
   /**
-   * What a caller denied by this rule is told.
+   * Message of a denial by this rule. If a function fails, the default message is used and a line is logged.
    * @default the module's `message`
    */
   readonly message?: DenialMessage | undefined;
   /**
-   * Keeps the rule out of the `RateLimit` and `X-RateLimit` headers, and its name out of problem details: for a limit
-   * whose numbers are nobody's business, such as one by an account that a stranger may name.
+   * Omits the rule from the `RateLimit` and `X-RateLimit` headers, and its name from problem details. Use it if clients
+   * must not see the numbers, for example of a limit by account.
    * @default false
    */
   readonly hidden?: boolean | undefined;

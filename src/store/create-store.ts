@@ -9,6 +9,8 @@ import { RedisStore } from './redis/redis-store.js';
 import type { Store, StoreLog } from '../core/store.js';
 import { warnOfWorkers } from './memory/workers.js';
 
+const HASH_TAG_BUCKETS = 256;
+
 export interface StoreOptions {
   readonly redis: RedisOption | undefined;
   readonly namespace: string;
@@ -18,7 +20,6 @@ export interface StoreOptions {
   readonly maxCounters: number;
   readonly fallbackShare: number;
   readonly hashTag: HashTag | undefined;
-  readonly hashTagBuckets: number;
 }
 
 /** The store that the options ask for: Redis where they name one, else this process's memory. */
@@ -45,6 +46,6 @@ export async function createStore(options: StoreOptions, log: StoreLog): Promise
   return cache ?? parted;
 }
 
-function placementOf({ namespace, hashTag, hashTagBuckets }: StoreOptions): HashTags {
-  return new HashTags({ namespace, hashTag, buckets: hashTagBuckets });
+function placementOf({ namespace, hashTag }: StoreOptions): HashTags {
+  return new HashTags({ namespace, hashTag, buckets: HASH_TAG_BUCKETS });
 }

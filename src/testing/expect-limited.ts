@@ -1,12 +1,12 @@
 import { AssertionError } from 'node:assert';
-import { type Seen, see, type SendRequest } from './answer.js';
+import { sendAndRead, type SendRequest } from './send-request.js';
 
-/** What a limit does to equal visits in a row. */
+/** What a limit does to equal requests in a row. */
 export interface ExpectedLimit {
-  /** How many of them pass; the next is denied. */
+  /** How many requests pass. The next one is denied. */
   readonly passes: number;
   /**
-   * Seconds that the denied visit is told to wait.
+   * The `Retry-After` of the denied request, in seconds.
    * @default any
    */
   readonly retryAfter?: number | undefined;
@@ -15,30 +15,33 @@ export interface ExpectedLimit {
 const DENIED = 429;
 
 /**
- * Visits until the limit is reached: the first `passes` visits are answered with anything but 429, the next with 429.
- * @throws {AssertionError} at the first answer that is another; it tells all of them
- * @throws {TypeError} when `passes` is no whole number from 0, or a visit resolves to no answer
+ * Sends requests until the limit: the first `passes` must not get 429, the next one must.
+ * @throws {AssertionError} at the first unexpected response; the message has the statuses of all responses
+ * @throws {TypeError} if `passes` is not a whole number from 0, or if a request does not resolve to a response
  *
  * @example
  * await expectLimited(() => fetch(`${url}/sms/code`, { method: 'POST' }), { passes: 1, retryAfter: 60 });
  */
 export async function expectLimited(send: SendRequest, { passes, retryAfter }: ExpectedLimit): Promise<void> {
   const statuses = await passing(send, passes, expectLimited);
-  const denied = await see(send);
+  const denied = await sendAndRead(send);
   statuses.push(denied.status);
   if (denied.status !== DENIED) {
-    const problem = `visit ${passes + 1} passed, where ${passes} may`;
+    const problem = `request ${passes + 1} passed; only ${passes} should`;
     throw failure(problem, statuses, denied.status, DENIED, expectLimited);
   }
   if (retryAfter === undefined || denied.retryAfter === String(retryAfter)) return;
-  const problem = `visit ${passes + 1} was denied with Retry-After ${denied.retryAfter ?? 'left out'}, not ${retryAfter}`;
+  const problem = `request ${passes + 1} was denied with Retry-After ${denied.retryAfter ?? 'missing'}, not ${retryAfter}`;
   throw failure(problem, statuses, denied.retryAfter, String(retryAfter), expectLimited);
 }
 
 /**
- * Visits so often, and is denied by no limit: nothing is answered 429.
- * @throws {AssertionError} at the first denial
- * @throws {TypeError} when `visits` is no whole number from 0, or a visit resolves to no answer
+ * Sends this many requests: none of them may get 429.
+ * @throws {AssertionError} at the first denial; the message has the statuses of all responses
+ * @throws {TypeError} if `requests` is not a whole number from 0, or if a request does not resolve to a response
+ *
+ * @example
+ * await expectNotLimited(() => fetch(`${url}/health`), { requests: 100 });
  */
 export async function expectNotLimited(
   send: SendRequest,
@@ -49,16 +52,16 @@ export async function expectNotLimited(
 
 type Caller = typeof expectLimited | typeof expectNotLimited;
 
-/** The statuses of so many visits, none of which may be denied. */
+/** Sends requests of which none may be denied, and returns their statuses. */
 async function passing(send: SendRequest, count: number, caller: Caller): Promise<number[]> {
   if (!Number.isSafeInteger(count) || count < 0)
-    throw new TypeError(`${count} is no number of visits: a whole number from 0`);
+    throw new TypeError(`the number of requests must be a whole number from 0, got ${count}`);
   const statuses: number[] = [];
   for (let i = 1; i <= count; i++) {
-    const { status }: Seen = await see(send);
+    const { status } = await sendAndRead(send);
     statuses.push(status);
     if (status !== DENIED) continue;
-    throw failure(`visit ${i} was denied, where ${count} pass`, statuses, status, 'not 429', caller);
+    throw failure(`request ${i} was denied; ${count} should pass`, statuses, status, 'not 429', caller);
   }
   return statuses;
 }
@@ -70,6 +73,6 @@ function failure(
   expected: unknown,
   stackStartFn: Caller,
 ): AssertionError {
-  const message = `${problem}; answers so far: ${statuses.join(', ')}`;
+  const message = `${problem} (statuses: ${statuses.join(', ')})`;
   return new AssertionError({ message, actual, expected, operator: stackStartFn.name, stackStartFn });
 }

@@ -1,4 +1,4 @@
-export type { Answer, SendRequest } from './answer.js';
 export { expectLimited, type ExpectedLimit, expectNotLimited } from './expect-limited.js';
-export { useMemoryStore, type ModuleBuilder, disableLimits } from './module-builder.js';
+export { disableLimits, type ModuleBuilder, useMemoryStore } from './module-builder.js';
+export type { SendRequest, TestResponse } from './send-request.js';
 export { TestClock } from './test-clock.js';

@@ -5,7 +5,7 @@ import { MemoryStore } from '../store/memory/memory-store.js';
 import type { TestClock } from './test-clock.js';
 import { UnlimitedPlans } from './unlimited-plans.js';
 
-/** What is used of a `TestingModuleBuilder` of `@nestjs/testing`. */
+/** The part of a `TestingModuleBuilder` of `@nestjs/testing` that is used here. */
 export interface ModuleBuilder {
   overrideProvider(token: string): {
     useClass(metatype: unknown): unknown;
@@ -14,15 +14,15 @@ export interface ModuleBuilder {
 }
 
 /**
- * Counts in memory, each compiled module for itself: no Redis is connected to, whatever `forRoot` or `forRootAsync`
- * says. Everything else of the options holds. A client that the application makes itself is the application's to replace.
- * @param clock moves the windows
+ * Counts in memory instead of Redis, each compiled module with its own counters. The limiter does not connect to Redis,
+ * whatever `forRoot` or `forRootAsync` says; all other options apply. A Redis client that the application makes itself still
+ * connects: replace its provider too.
+ * @param clock the clock of the windows; default: the clock of the process, which the fake timers of Jest and Sinon replace
  * @returns the builder
- * @default clock: the process's own, which Jest's and Sinon's fake timers move
  *
  * @example
  * const clock = new TestClock();
- * const module = await countInMemory(Test.createTestingModule({ imports: [AppModule] }), clock).compile();
+ * const module = await useMemoryStore(Test.createTestingModule({ imports: [AppModule] }), clock).compile();
  */
 export function useMemoryStore<Builder extends ModuleBuilder>(builder: Builder, clock?: TestClock): Builder {
   builder.overrideProvider(FREQ_LIMIT_STORE).useFactory({
@@ -34,9 +34,12 @@ export function useMemoryStore<Builder extends ModuleBuilder>(builder: Builder, 
 }
 
 /**
- * Lets every request pass without headers, and connects to no Redis. Wrong declarations still stop the application.
- * What the application asks `FreqLimitService` is counted in memory.
+ * Lets every request pass, without headers, and counts in memory as `useMemoryStore` does. Wrong declarations still stop
+ * the application, and `FreqLimitService` still counts.
  * @returns the builder
+ *
+ * @example
+ * const module = await disableLimits(Test.createTestingModule({ imports: [AppModule] })).compile();
  */
 export function disableLimits<Builder extends ModuleBuilder>(builder: Builder): Builder {
   builder.overrideProvider(FREQ_LIMIT_PLANS).useClass(UnlimitedPlans);

@@ -1,18 +1,18 @@
 import { toWindowMs } from '../rules/window.js';
 import type { Window } from '../rules/rule.js';
 
-/** A clock that stands still until the test moves it. Begins at 0 ms. */
+/** A clock for `useMemoryStore` that only `advance` moves. */
 export class TestClock {
   private nowMs = 0;
 
-  /** What the clock shows, in milliseconds. Needs no `this`: it can be handed over as it is. */
+  /** The time in milliseconds. Starts at 0. Can be passed as a function: it needs no `this`. */
   readonly now = (): number => this.nowMs;
 
   /**
-   * Lets so much time go by, and one millisecond: a window includes its last one, so `advance('1m')` ends a window of a
-   * minute.
-   * @param time a text with its unit (`'500ms'`, `'10s'`, `'1m'`), or a number of seconds
-   * @throws {RangeError} when it is no length of time
+   * Moves the clock by this time and one millisecond more. A window includes its last millisecond, so `advance('1m')` ends
+   * a window of a minute.
+   * @param time a string with a unit (`'500ms'`, `'10s'`, `'1m'`), or a number of seconds
+   * @throws {RangeError} if it is not a valid time
    */
   advance(time: Window): void {
     this.nowMs += toWindowMs(time) + 1;

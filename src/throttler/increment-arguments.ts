@@ -1,16 +1,16 @@
-import { FreqLimitTypeError } from '../core/errors.js';
+import { invalidCheck } from '../core/errors.js';
 import { type Validator, OptionReader } from '../core/validate.js';
 
-/** What the throttler asks for, in numbers that counters take. */
+/** The numbers that the throttler passes to `increment`, checked and rounded. */
 export interface IncrementArguments {
   readonly windowMs: number;
-  /** Visits that pass in a window; `undefined` where any number does. */
+  /** Requests that pass in a window; `undefined` for any number. */
   readonly limit: number | undefined;
-  /** How long a caller who was over the limit is refused; `undefined` where only until his window ends. */
+  /** How long a client is blocked after its limit; `undefined` for the rest of its window. */
   readonly blockMs: number | undefined;
 }
 
-/** A throttler's name, and whom it counts by. */
+/** The name of a throttler, and the key of a client. */
 export type Key = readonly [throttlerName: string, key: string];
 
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -18,38 +18,38 @@ const A_NUMBER: Validator<number> = {
   test: (value): value is number => typeof value === 'number' && !Number.isNaN(value),
   expected: 'a number',
 };
-const A_LENGTH: Validator<number> = {
+const A_DURATION: Validator<number> = {
   test: (value): value is number => typeof value === 'number' && value > 0 && value <= MAX,
   expected: 'a number of milliseconds above 0 and at most 2^53 - 1',
 };
-const A_TEXT: Validator<string> = {
+const NOT_EMPTY: Validator<string> = {
   test: (value): value is string => typeof value === 'string' && value !== '',
-  expected: 'a text of at least one character',
+  expected: 'a string of at least one character',
 };
-const reader = new OptionReader('FreqLimitThrottlerStorage', (message) => new FreqLimitTypeError(message));
+const reader = new OptionReader('FreqLimitThrottlerStorage', invalidCheck);
 
 /**
- * Reads the throttler's numbers. Parts of a millisecond are rounded up, parts of a limit down; a limit below 0 is 0.
- * @throws {FreqLimitTypeError} for a length of time that is none, and for what is no number
+ * Checks and rounds the numbers: milliseconds up, the limit down. A limit below 0 becomes 0.
+ * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` if one is not a number, or not a valid duration
  */
 export function readIncrementArguments(
   ttl: unknown,
   limit: unknown,
   blockDuration: unknown,
 ): IncrementArguments {
-  const visits = Math.max(0, Math.floor(reader.required('limit', limit, A_NUMBER)));
-  const isBlocking = reader.required('blockDuration', blockDuration, A_NUMBER) > 0;
+  const requests = Math.max(0, Math.floor(reader.required('limit', limit, A_NUMBER)));
+  const hasBlock = reader.required('blockDuration', blockDuration, A_NUMBER) > 0;
   return {
-    windowMs: Math.ceil(reader.required('ttl', ttl, A_LENGTH)),
-    limit: visits <= MAX ? visits : undefined,
-    blockMs: isBlocking ? Math.ceil(reader.required('blockDuration', blockDuration, A_LENGTH)) : undefined,
+    windowMs: Math.ceil(reader.required('ttl', ttl, A_DURATION)),
+    limit: requests <= MAX ? requests : undefined,
+    blockMs: hasBlock ? Math.ceil(reader.required('blockDuration', blockDuration, A_DURATION)) : undefined,
   };
 }
 
 /**
- * Reads whom the throttler counts by.
- * @throws {FreqLimitTypeError} for what is no text, and for none at all
+ * Checks what the throttler counts by.
+ * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` if one is not a string, or empty
  */
 export function readKey(throttlerName: unknown, key: unknown): Key {
-  return [reader.required('throttlerName', throttlerName, A_TEXT), reader.required('key', key, A_TEXT)];
+  return [reader.required('throttlerName', throttlerName, NOT_EMPTY), reader.required('key', key, NOT_EMPTY)];
 }

@@ -1,19 +1,22 @@
 import { ServiceUnavailableException } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
+import { STORE_FAILED_MESSAGE } from '../answers/error-body.js';
 import type { CheckResult } from '../core/check.js';
 import { isFreqLimitError } from '../core/errors.js';
-import type { CounterCheck, FreqLimitService } from '../freq-limit.service.js';
+import type { FreqLimitService } from '../freq-limit.service.js';
+import type { CounterCheck } from '../rules/service-check-types.js';
 import { type IncrementArguments, type Key, readIncrementArguments, readKey } from './increment-arguments.js';
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 /**
- * Counts the visits of `@nestjs/throttler` where `FreqLimitModule` counts: in Redis, or in this process.
+ * A storage for `@nestjs/throttler` that counts where `FreqLimitModule` counts: in Redis, or in this process.
  *
- * The throttler's decorators, options and guard stay as they are. Two things differ from its own storage: a window opens
- * at the first visit and ends as a whole, where each hit had an end of its own; and what is denied by the window alone
- * (`blockDuration: 0`) waits for that end. A block belongs to its length: one that was opened for a minute is not seen by
- * a visit whose `blockDuration` is another.
+ * The throttler's decorators, options and guard stay as they are. It differs from the throttler's own storage in two ways:
+ *
+ * - Windows are fixed: all hits of a window expire together. In the throttler's own storage each hit expires by itself. A
+ *   client without a block (`blockDuration: 0`) waits until its window ends.
+ * - A block applies only to its own `blockDuration`: a handler with another duration does not see it.
  *
  * @example
  * ThrottlerModule.forRootAsync({
@@ -28,12 +31,13 @@ export class FreqLimitThrottlerStorage implements ThrottlerStorage {
   constructor(private readonly limits: Pick<FreqLimitService, 'consume' | 'reset'>) {}
 
   /**
-   * Counts a visit, unless it is blocked. One question to the store; two or three for a visit that opens a block.
+   * Counts a request, unless the client is blocked. Calls the store once; two or three times if a block begins.
+   * @param key what the throttler counts by, not empty
    * @param ttl length of the window in milliseconds, above 0
-   * @param limit visits that pass in a window
-   * @param blockDuration milliseconds a caller is refused after his first visit too many; 0 or less for no longer than his window
-   * @throws {FreqLimitTypeError} for a number or a key that is none; nothing is counted
-   * @throws {ServiceUnavailableException} when the store gives no answer and the module's `onStoreError` is `'deny'`
+   * @param limit requests that pass in a window
+   * @param blockDuration how long a client is blocked after its limit, in milliseconds; 0 or less for the rest of its window
+   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` if an argument is wrong; nothing is counted
+   * @throws {ServiceUnavailableException} if the store cannot answer and the module's `onStoreError` is `'deny'`
    */
   async increment(
     key: string,
@@ -42,46 +46,37 @@ export class FreqLimitThrottlerStorage implements ThrottlerStorage {
     blockDuration: number,
     throttlerName: string,
   ): Promise<ThrottlerRecord> {
-    const asked = readIncrementArguments(ttl, limit, blockDuration);
+    const request = readIncrementArguments(ttl, limit, blockDuration);
     try {
-      return await this.visit(readKey(throttlerName, key), asked);
+      return await this.count(readKey(throttlerName, key), request);
     } catch (error) {
       if (!isStoreFailure(error)) throw error;
-      throw new ServiceUnavailableException('The request limit cannot be checked at the moment', {
-        cause: error,
-      });
+      throw new ServiceUnavailableException(STORE_FAILED_MESSAGE, { cause: error });
     }
   }
 
-  private async visit(key: Key, asked: IncrementArguments): Promise<ThrottlerRecord> {
-    const hits = {
-      name: 'throttler',
-      key,
-      window: ms(asked.windowMs),
-      limit: asked.limit,
-      countDenied: false,
-    };
-    // an open block denies the look at it, and then, all or none, the hit is not counted
-    const look = asked.blockMs === undefined ? [] : [{ ...blockOf(key, asked.blockMs), limit: 0, cost: 0 }];
-    const { allowed, results } = await this.limits.consume([hits, ...look]);
+  private async count(key: Key, { windowMs, limit, blockMs }: IncrementArguments): Promise<ThrottlerRecord> {
+    const hits = { name: 'throttler', key, window: ms(windowMs), limit, countDenied: false };
+    // an open block denies this check, and then the hit is not counted either: all checks are charged or none
+    const blocked = blockMs === undefined ? [] : [{ ...blockOf(key, blockMs), limit: 0, cost: 0 }];
+    const { allowed, results } = await this.limits.consume([hits, ...blocked]);
     const [ofHits, ofBlock] = results as [CheckResult, CheckResult?];
     if (allowed) return toRecord(ofHits, 0);
-    if (asked.blockMs === undefined) return toRecord(ofHits, ofHits.retryAfterMs);
+    if (blockMs === undefined) return toRecord(ofHits, ofHits.retryAfterMs);
     if (ofBlock?.allowed === false) return toRecord(ofHits, ofBlock.retryAfterMs);
-    const isOutlasting = asked.windowMs > asked.blockMs;
-    const waitMs = await this.open(blockOf(key, asked.blockMs), isOutlasting ? hits : undefined);
+    const waitMs = await this.block(blockOf(key, blockMs), windowMs > blockMs ? hits : undefined);
     return toRecord(ofHits, waitMs || ofHits.retryAfterMs);
   }
 
   /**
-   * Opens a block, unless a visit beside this one has.
-   * @param outlasting the hits, where their window would outlast the block and deny again what comes after it
-   * @returns how long the block goes on, in ms; 0 where there was no store to open it
+   * Opens a block, unless a concurrent request has opened it.
+   * @param hits the hits to forget, if their window would outlast the block and deny the requests after it
+   * @returns how long the block lasts, in milliseconds; 0 if no store could open it
    */
-  private async open(block: CounterCheck, outlasting: CounterCheck | undefined): Promise<number> {
+  private async block(block: CounterCheck, hits: CounterCheck | undefined): Promise<number> {
     const { allowed, results } = await this.limits.consume({ ...block, limit: 1 });
     const [{ resetAfterMs, retryAfterMs }] = results as [CheckResult];
-    if (allowed && outlasting !== undefined) await this.forget(outlasting);
+    if (allowed && hits !== undefined) await this.forget(hits);
     return allowed ? resetAfterMs : retryAfterMs;
   }
 
@@ -89,21 +84,22 @@ export class FreqLimitThrottlerStorage implements ThrottlerStorage {
     try {
       await this.limits.reset(hits);
     } catch (error) {
-      // the visit is denied, whether its hits could be forgotten or not
+      // the request is denied either way
       if (!isStoreFailure(error)) throw error;
     }
   }
 }
 
+/** The counter of a block. It is open while the client is blocked. */
 function blockOf(key: Key, blockMs: number): CounterCheck {
   return { name: 'throttler-block', key, window: ms(blockMs), countDenied: false };
 }
 
-function ms(length: number): `${number}ms` {
-  return `${length}ms`;
+function ms(duration: number): `${number}ms` {
+  return `${duration}ms`;
 }
 
-/** The throttler wants seconds, and no visit to be told to come back too early. */
+/** The throttler has seconds. They are rounded up, so that no client comes back too early. */
 function toRecord({ used, limit, resetAfterMs }: CheckResult, waitMs: number): ThrottlerRecord {
   const isBlocked = waitMs > 0;
   return {

@@ -1,9 +1,9 @@
 import { jest } from '@jest/globals';
 import { ThrottlerStorageService } from '@nestjs/throttler';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { FreqLimitModule, FreqLimitService } from '../../src/index.js';
-import { useMemoryStore, TestClock } from '../../src/testing/index.js';
-import { FreqLimitThrottlerStorage } from '../../src/throttler/index.js';
+import { FreqLimitModule, FreqLimitService } from 'nestjs-freq-limit';
+import { useMemoryStore, TestClock } from 'nestjs-freq-limit/testing';
+import { FreqLimitThrottlerStorage } from 'nestjs-freq-limit/throttler';
 import { redisUrl } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { advanceRedis } from '../support/subjects.js';

@@ -6,7 +6,6 @@ import {
   type ExceptionFilter,
   Get,
   HttpException,
-  Logger,
   Post,
   UseFilters,
 } from '@nestjs/common';
@@ -24,29 +23,24 @@ import {
   FreqLimitExceededException,
   type FreqLimitOptions,
   isFreqLimitExceeded,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { denialOf, Once } from '../support/denials.js';
 import { limitHeaders, post } from '../support/http.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { redisUrl } from '../support/redis.js';
 
 const suite = redisSuite();
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  const note = (message: unknown): void => void lines.push(String(message));
-  jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
-});
+const { lines } = captureLog();
 
-describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
+describe.each(PLATFORMS)('the body of a denial on %s', (platform) => {
   it.each([
-    ['a text', 'Not so fast'],
+    ['a string', 'Not so fast'],
     ['a function', () => 'Not so fast'],
-    ['a function that waits', () => Promise.resolve('Not so fast')],
-  ])('is the message of the module: %s', async (_, message) => {
+    ['an async function', () => Promise.resolve('Not so fast')],
+  ])('has the message of the module: %s', async (_, message) => {
     const { response, body } = await denialOf(platform, { message });
     expect(response.status).toBe(429);
     expect(body).toEqual({
@@ -63,12 +57,12 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
       () => {
         throw new Error('no words');
       },
-      'The message function failed; the default is used instead: no words',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The message function failed; the default is used instead: no words',
     ],
     [
       'rejects',
       () => Promise.reject(new Error('no words')),
-      'The message function failed; the default is used instead: no words',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The message function failed; the default is used instead: no words',
     ],
     [
       'answers what throws when it is looked at',
@@ -78,24 +72,32 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
             throw new Error('no words');
           },
         }),
-      'The message function failed; the default is used instead: no words',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The message function failed; the default is used instead: no words',
     ],
-    ['answers a number', () => 7, 'The message function returned 7; the default is used instead'],
-    ['answers nothing', () => '', 'The message function returned ""; the default is used instead'],
-  ])('is the default where the message function %s', async (_, message, line) => {
+    [
+      'returns a number',
+      () => 7,
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The message function returned 7; the default is used instead',
+    ],
+    [
+      'returns an empty string',
+      () => '',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The message function returned ""; the default is used instead',
+    ],
+  ])('has the default message if the message function %s', async (_, message, line) => {
     const { response, body } = await denialOf(platform, { message: message as () => string });
-    expect([response.status, body['message']]).toEqual([429, 'Too many requests, try again in 10 s']);
+    expect([response.status, body['message']]).toEqual([429, 'Too many requests. Try again in 10 s.']);
     expect(lines).toEqual([line]);
   });
 
-  it('is in his language, by a function of the context', async () => {
+  it('can be in the client’s language, by a function of the context', async () => {
     const german = await denialOf(platform, inClientLanguage, { headers: { 'accept-language': 'de-CH' } });
     expect(german.body['message']).toBe('Zu viele Anfragen. Bitte in 10 s noch einmal versuchen.');
     const english = await denialOf(platform, inClientLanguage);
     expect(english.body['message']).toBe('Too many requests. Try again in 10 s.');
   });
 
-  it('is what the rule says that speaks for the verdict, and its status', async () => {
+  it('has the message and the status of the tightest rule', async () => {
     @Controller()
     class Imports {
       @Get()
@@ -117,7 +119,7 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
     expect(response.headers.get('retry-after')).toBe('3600');
   });
 
-  it('has a phrase also where the status has none', async () => {
+  it('names an error even if its status has no standard phrase', async () => {
     @Controller()
     class Calm {
       @Get()
@@ -129,11 +131,11 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
     const { response, body } = await denialOf(platform, {}, { controllers: [Calm] });
     expect([response.status, body]).toEqual([
       420,
-      { statusCode: 420, error: 'Error', message: 'Too many requests, try again in 10 s', retryAfter: 10 },
+      { statusCode: 420, error: 'Error', message: 'Too many requests. Try again in 10 s.', retryAfter: 10 },
     ]);
   });
 
-  it('is what the exceptionFactory makes, which is known as a denial', async () => {
+  it('comes from the exceptionFactory, whose exception is still recognized as a denial', async () => {
     const seen: unknown[] = [];
     @Catch(HttpException)
     class Notes implements ExceptionFilter {
@@ -157,10 +159,18 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
   });
 
   it.each<[string, FreqLimitOptions['exceptionFactory'], number]>([
-    ['an error that is not for HTTP', () => new Error('mine'), 500],
-    ['an exception later', () => Promise.resolve(new HttpException('mine', 418)), 418],
-    ['an error that cannot be written to', () => Object.freeze(new HttpException('mine', 418)), 418],
-  ])('is %s, where the exceptionFactory makes it', async (_, exceptionFactory, status) => {
+    ['the error of an exceptionFactory that is not an HttpException', () => new Error('mine'), 500],
+    [
+      'the exception of an async exceptionFactory',
+      () => Promise.resolve(new HttpException('mine', 418)),
+      418,
+    ],
+    [
+      'the exception of an exceptionFactory that freezes it',
+      () => Object.freeze(new HttpException('mine', 418)),
+      418,
+    ],
+  ])('comes from %s', async (_, exceptionFactory, status) => {
     const { response } = await denialOf(platform, { exceptionFactory });
     expect(response.status).toBe(status);
   });
@@ -169,26 +179,26 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
     [
       'throws',
       () => Promise.reject(new Error('none')),
-      'The exceptionFactory function failed; the default is used instead: none',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The exceptionFactory function failed; the default is used instead: none',
     ],
     [
-      'answers no error',
+      'returns a string',
       () => 'no',
-      'The exceptionFactory function returned "no"; the default is used instead',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The exceptionFactory function returned "no"; the default is used instead',
     ],
     [
-      'answers nothing',
+      'returns undefined',
       () => undefined,
-      'The exceptionFactory function returned undefined; the default is used instead',
+      'FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The exceptionFactory function returned undefined; the default is used instead',
     ],
-  ])('is the default where the exceptionFactory %s', async (_, factory, line) => {
+  ])('is the default if the exceptionFactory %s', async (_, factory, line) => {
     const exceptionFactory = factory as unknown as () => Error;
     const { response, body } = await denialOf(platform, { exceptionFactory });
     expect([response.status, body['retryAfter']]).toEqual([429, 10]);
     expect(lines).toEqual([line]);
   });
 
-  it('tells nothing of a hidden rule but that it denies', async () => {
+  it('does not name a hidden rule', async () => {
     @Controller()
     class Login {
       @Post()
@@ -215,7 +225,7 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
     }
   });
 
-  it('shows no key, neither his nor another’s', async () => {
+  it('shows no key', async () => {
     @Controller()
     class Phones {
       @Post()
@@ -239,7 +249,7 @@ describe.each(PLATFORMS)('what a denied caller is told on %s', (platform) => {
 });
 
 describe.each(PLATFORMS)('a filter of the application on %s', (platform) => {
-  it('knows a denial, and what else is thrown', async () => {
+  it('tells denials from other exceptions', async () => {
     const warned = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
     const { url } = await startApp(platform, {
       controllers: [Once],
@@ -250,7 +260,7 @@ describe.each(PLATFORMS)('a filter of the application on %s', (platform) => {
     expect(warned.mock.calls).toEqual([['denied by', 'one']]);
   });
 
-  it('catches the exception by its class, on a handler too', async () => {
+  it('catches the exception by its class, also on a handler', async () => {
     @Catch(FreqLimitExceededException)
     class Quiet implements ExceptionFilter {
       catch(error: FreqLimitExceededException, host: ArgumentsHost) {

@@ -6,7 +6,6 @@ import {
   type ExecutionContext,
   Get,
   HttpException,
-  Logger,
   Post,
   Req,
   UseFilters,
@@ -21,24 +20,19 @@ import {
   FreqLimitService,
   isFreqLimitExceeded,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { clientOf, keysOf, redisUrl } from '../support/redis.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 
-// What callers and listeners have tried to get past a limit.
+// Ways past a limit that clients and listeners may try.
 
 const suite = redisSuite();
-let lines: string[];
-
-beforeEach(() => {
-  lines = [];
-  for (const level of ['warn', 'error'] as const)
-    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
-});
+const { lines, stacks } = captureLog();
 afterEach(closeApps);
 
 @Controller()
@@ -50,41 +44,41 @@ class Once {
   }
 }
 
-describe.each(PLATFORMS)('on %s', (platform) => {
-  it('who hangs up behind a request that is not answered yet is counted all the same', async () => {
+describe.each(PLATFORMS)('an attack on %s', (platform) => {
+  it('by disconnecting before the answer is counted', async () => {
     let arrived: (socket: Socket) => void;
     @Controller()
-    class Dear {
+    class Costly {
       @Get('slow')
       slow() {
         return new Promise(() => undefined);
       }
-      @Get('dear')
-      @FreqLimit({ name: 'dear', window: '1m', limit: 9, countWhen: 'success' })
-      async dear(@Req() request: { socket?: Socket; raw?: { socket: Socket } }) {
+      @Get('costly')
+      @FreqLimit({ name: 'costly', window: '1m', limit: 9, countWhen: 'success' })
+      async costly(@Req() request: { socket?: Socket; raw?: { socket: Socket } }) {
         const socket = request.raw?.socket ?? request.socket!;
         arrived(socket);
         await new Promise((resolve) => socket.once('close', resolve));
         throw new Error('the client is gone');
       }
     }
-    const { app, url } = await startApp(platform, { controllers: [Dear] });
+    const { app, url } = await startApp(platform, { controllers: [Costly] });
     for (const first of ['', 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n']) {
       const here = new Promise<Socket>((resolve) => (arrived = resolve));
       const client = connect(Number(new URL(url).port), '127.0.0.1');
-      client.write(`${first}GET /dear HTTP/1.1\r\nHost: x\r\n\r\n`);
+      client.write(`${first}GET /costly HTTP/1.1\r\nHost: x\r\n\r\n`);
       const server = await here;
       const closed = new Promise((resolve) => server.once('close', resolve));
       client.destroy();
       await closed;
-      // the handler fails, and whoever would give something back has done so
+      // a refund, if there was one, is done by then
       await sleep(50);
     }
-    const counter = { controller: Dear, handler: 'dear', rule: 'dear', key: '127.0.0.1' };
+    const counter = { controller: Costly, handler: 'costly', rule: 'costly', key: '127.0.0.1' };
     expect((await app.get(FreqLimitService).peek(counter)).results).toMatchObject([{ used: 2 }]);
   });
 
-  it('a proxy that nobody trusts does not lend its clients its place in the allow list', async () => {
+  it('through an untrusted proxy whose address is in skipAddresses is counted', async () => {
     const limits = { skipAddresses: ['127.0.0.0/8', '::1'] };
     const { url } = await startApp(platform, { controllers: [Once], limits });
     expect(await statuses(2, () => fetch(url))).toEqual([200, 200]);
@@ -101,16 +95,11 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       expect(await statuses(1, () => fetch(url, { headers: { [name]: '203.0.113.9' } }))).toEqual([429]);
   });
 
-  it('a text that a function cannot take fills no log, and writes no line of its own', async () => {
-    const frames: string[] = [];
-    jest.spyOn(Logger.prototype, 'error').mockImplementation((line: unknown, more: unknown) => {
-      lines.push(String(line));
-      frames.push(String(more));
-    });
+  it('by values that make a key function throw neither fills the log nor forges a line', async () => {
     const tenantOf = (context: ExecutionContext): never => {
       const { body } = context.switchToHttp().getRequest<{ body: { tenant: string } }>();
       const error = new Error(`no tenant ${body.tenant}`);
-      // reading the stack creates it; a message that changes later is not in it
+      // reading the stack creates it; it keeps the message of that moment
       String(error.stack);
       error.message = `key: ${error.message}`;
       throw error;
@@ -133,16 +122,16 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.length).toBeLessThanOrEqual(1 + seconds);
     expect(lines[0]).toMatch(
-      /^@FreqLimit on Tenants\.post, rule "tenant": the key function failed: key: no tenant x\\n/,
+      /^FREQ_LIMIT_RULE_FAILED: The request got 500: @FreqLimit on Tenants\.post, rule "tenant": the key function failed: key: no tenant x\\n/,
     );
     for (const line of lines) expect(line).not.toContain('\n');
-    for (const line of frames.join('\n').split('\n')) expect(line).toMatch(/^ {4}at .*:\d+:\d+\)?$/);
-    expect(frames.join('\n')).toContain('tenantOf');
-    expect(frames.join('\n')).not.toMatch(/admin|forged|138/);
+    for (const line of stacks.join('\n').split('\n')) expect(line).toMatch(/^ {4}at .*:\d+:\d+\)?$/);
+    expect(stacks.join('\n')).toContain('tenantOf');
+    expect(stacks.join('\n')).not.toMatch(/admin|forged|138/);
   });
 
   it.each(['message', 'exceptionFactory'])(
-    'a thenable of the %s function makes no other answer of a denial',
+    'is denied if the %s function returns a thenable',
     async (option) => {
       const thenable = {
         then: () => {
@@ -152,11 +141,13 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       const limits = { [option]: () => thenable as never };
       const { url } = await startApp(platform, { controllers: [Once], limits });
       expect(await statuses(3, () => fetch(url))).toEqual([200, 429, 429]);
-      expect(lines[0]).toContain(`The ${option} function failed; the default is used instead: no`);
+      expect(lines[0]).toContain(
+        `FREQ_LIMIT_DENIAL_FUNCTION_FAILED: The ${option} function failed; the default is used instead: no`,
+      );
     },
   );
 
-  it('a client over its limit costs Redis no call, also with a new value in each request', async () => {
+  it('over the limit costs no Redis call, even with a new value in each request', async () => {
     @Controller()
     class Codes {
       @Post()
@@ -187,7 +178,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     // rules without known numbers are not in the headers
     expect(denied[0]!.headers.get('ratelimit')).toMatch(/^"address";a=0;w=\d+$/);
     expect(Number(denied[0]!.headers.get('retry-after'))).toBeGreaterThan(1);
-    // a slow machine may have to ask again, once a second
+    // on a slow machine the cache may query Redis again, once a second
     expect(calls.mock.calls.length).toBeLessThan(10);
     expect((await keysOf(suite.client, suite.namespace)).sort()).toEqual(keys);
     expect(verdicts.at(-1)).toMatchObject({
@@ -202,7 +193,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     ]);
   });
 
-  it('no cost can make a counter overflow, so that requests would pass', async () => {
+  it('by huge costs does not overflow a counter', async () => {
     @Controller()
     class Uploads {
       @Post()
@@ -234,7 +225,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect((await service.peek(counter)).source).toBe('store');
   });
 
-  it('a listener cannot make a pass of a denial', async () => {
+  it('is denied if a listener changes the verdict', async () => {
     const onDenied: FreqLimitHook = ({ verdict }) => {
       (verdict as { allowed: boolean }).allowed = true;
     };
@@ -243,14 +234,14 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect(lines.join('\n')).toContain('FREQ_LIMIT_HOOK_FAILED: The onDenied function failed');
   });
 
-  it('an exception that all denials share tells each caller of his own', async () => {
+  it('gets its own verdict if all denials share one exception', async () => {
     const one = new HttpException('slow down', 429);
     const seen: unknown[] = [];
     @Catch(HttpException)
     class Notes implements ExceptionFilter {
       catch(error: HttpException, host: ArgumentsHost) {
-        const { body } = host.switchToHttp().getRequest<{ body: { who: number } }>();
-        seen.push([body.who, isFreqLimitExceeded(error) && error.verdict.tightest?.limit]);
+        const { body } = host.switchToHttp().getRequest<{ body: { client: number } }>();
+        seen.push([body.client, isFreqLimitExceeded(error) && error.verdict.tightest?.limit]);
         adapter().httpAdapter.reply(host.switchToHttp().getResponse(), 'slow down', error.getStatus());
       }
     }
@@ -262,9 +253,9 @@ describe.each(PLATFORMS)('on %s', (platform) => {
         name: 'each',
         window: '1m',
         cost: 100,
-        key: '{body.who}',
+        key: '{body.client}',
         limit: (context: ExecutionContext) =>
-          context.switchToHttp().getRequest<{ body: { who: number } }>().body.who,
+          context.switchToHttp().getRequest<{ body: { client: number } }>().body.client,
       })
       post() {
         return 'ok';
@@ -273,9 +264,9 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const limits = { ...limitsIn('redis', suite), exceptionFactory: () => one };
     const { app, url } = await startApp(platform, { controllers: [Each], limits });
     const adapter = (): HttpAdapterHost => app.get(HttpAdapterHost);
-    const callers = [1, 2, 3, 4, 5, 6, 7, 8];
-    const answers = await Promise.all(callers.map((who) => post(url, { who })));
-    expect(answers.map(({ status }) => status)).toEqual(callers.map(() => 429));
-    expect(seen.sort()).toEqual(callers.map((who) => [who, who]));
+    const clients = [1, 2, 3, 4, 5, 6, 7, 8];
+    const answers = await Promise.all(clients.map((client) => post(url, { client })));
+    expect(answers.map(({ status }) => status)).toEqual(clients.map(() => 429));
+    expect(seen.sort()).toEqual(clients.map((client) => [client, client]));
   });
 });

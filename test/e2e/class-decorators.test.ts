@@ -1,23 +1,18 @@
-import { Controller, Get, Injectable, Logger, mixin, Module, type Type } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get, Injectable, mixin, Module, type Type } from '@nestjs/common';
 import { Query, Resolver } from '@nestjs/graphql';
 import { MessagePattern } from '@nestjs/microservices';
 import { randomUUID } from 'node:crypto';
-import { FreqLimit, FreqLimitVerdict, SkipFreqLimit, type Verdict } from '../../src/index.js';
+import { FreqLimit, FreqLimitVerdict, SkipFreqLimit, type Verdict } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { ask, fields, startGraphql } from '../support/graphql.js';
+import { captureLog } from '../support/log.js';
 import { callerOf, closeMicroservices, startMicroservice, transportOf } from '../support/microservices.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, redisUrl } from '../support/redis.js';
 
 const suite = redisSuite();
 
-let lines: string[];
-
-beforeEach(() => {
-  lines = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
-});
+const { lines } = captureLog();
 afterEach(closeMicroservices);
 afterEach(closeApps);
 
@@ -32,7 +27,7 @@ function copyMetadata(from: object, to: object, name?: string): void {
   }
 }
 
-/** What class decorators put in the place of a class. */
+/** Replacements that class decorators return for a class. */
 const REPLACEMENTS: [string, (classRef: Type) => Type][] = [
   ['a subclass', (classRef) => class extends classRef {}],
   [
@@ -62,11 +57,11 @@ const REPLACEMENTS: [string, (classRef: Type) => Type][] = [
   ['a proxy', (classRef) => new Proxy(classRef, {})],
 ];
 
-describe.each(PLATFORMS)('on %s', (platform) => {
-  describe.each(REPLACEMENTS)('a class decorator that returns %s', (_, replace) => {
+describe.each(PLATFORMS)('class decorators on %s', (platform) => {
+  describe.each(REPLACEMENTS)('that return %s', (_, replace) => {
     const Replaced = ((classRef: Type) => replace(classRef)) as ClassDecorator;
 
-    it('leaves each limit once, those of the class and of its methods', async () => {
+    it('apply each limit of the class and of its methods once', async () => {
       @Controller()
       @FreqLimit('1h', 3)
       @Replaced
@@ -89,7 +84,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     });
   });
 
-  it('a declaration that is written down twice is one, and one of two places is two', async () => {
+  it('count once if applied twice in one place, and twice if applied in two places', async () => {
     const limit = FreqLimit('1m', 2);
     @Controller()
     @limit
@@ -106,7 +101,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   });
 });
 
-/** A controller for a kind of thing, as a library makes it. */
+/** A controller that a library generates for a resource. */
 function crud(path: string): Type {
   class Crud {
     @Get()
@@ -120,8 +115,8 @@ function crud(path: string): Type {
   return mixin(Made) as Type;
 }
 
-describe('a class whose name is made at run time counts on the same counters in every process', () => {
-  it('by its route, in whatever order such classes are made and known', async () => {
+describe('a class with a generated name has the same counters in every process', () => {
+  it('by its route, in any order of such classes', async () => {
     const [cats, dogs] = [crud('cats'), crud('dogs')];
     const [dogsOfOther, catsOfOther] = [crud('dogs'), crud('cats')];
     expect(new Set([cats, dogs, dogsOfOther, catsOfOther].map(({ name }) => name)).size).toBe(4);
@@ -138,11 +133,11 @@ describe('a class whose name is made at run time counts on the same counters in 
     expect(lines).toEqual([]);
   });
 
-  it('by its module, which may be made at run time too', async () => {
+  it('by its module, which may have a generated name too', async () => {
     const moduleOf = (path: string): Type => {
       @Module({ controllers: [crud(path)] })
       class CrudModule {}
-      // Nest takes no mixin() for a module
+      // mixin() does not work for modules
       return Object.defineProperty(CrudModule, 'name', { value: `Crud-${randomUUID()}` });
     };
     for (const paths of [
@@ -205,7 +200,7 @@ describe('a class whose name is made at run time counts on the same counters in 
     expect(answers).toEqual(['cat', denied]);
   });
 
-  it('else the log says what to name', async () => {
+  it('or a warning says which classes to name', async () => {
     const job = (): Type => {
       @Injectable()
       class Job {
@@ -221,14 +216,14 @@ describe('a class whose name is made at run time counts on the same counters in 
         'them counts on which counters depends on their order, and another process may have another order. Give each a ' +
         "name, after mixin(): Object.defineProperty(classRef, 'name', { value: 'CatsController' }).",
     ]);
-    lines = [];
+    lines.length = 0;
     const named = [job(), job()];
     named.forEach((one, i) => Object.defineProperty(one, 'name', { value: `Job${i}` }));
     await startApp('express', { providers: named });
     expect(lines.filter((line) => line.startsWith('Several'))).toEqual([]);
   });
 
-  it('and so for classes that the code calls alike', async () => {
+  it('or a warning says which classes have the same name', async () => {
     const cats = (): Type => {
       @Controller()
       class Cats {

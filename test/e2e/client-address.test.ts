@@ -1,5 +1,4 @@
-import { Controller, Get, type INestApplication, Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get, type INestApplication } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
@@ -17,22 +16,17 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { adapterBehindProxies, trustProxies } from '../../examples/http/proxies.js';
-import { FreqLimit, FreqLimitModule, type FreqLimitOptions, type FreqLimitRule } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions, type FreqLimitRule } from 'nestjs-freq-limit';
 import { type Platform, PLATFORMS, startBehindProxy, startApp, statuses } from '../support/app.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 
 const suite = redisSuite();
 const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  const note = (message: unknown): void => void lines.push(String(message));
-  jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
-});
+const { lines } = captureLog();
 
 const one: FreqLimitRule = { window: '1m', limit: 1, name: 'one' };
 
@@ -46,7 +40,7 @@ class ByAddress {
 }
 
 @Controller()
-class Callers {
+class Clients {
   @Get('ip')
   @FreqLimit('1m', 3, '{ip}')
   ip() {
@@ -62,7 +56,7 @@ class Callers {
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
 describe.each(PLATFORMS)('a forwarded address on %s', (platform) => {
-  it('changes nothing where nobody is trusted, and the log says so once', async () => {
+  it('is ignored if no proxy is trusted, with one warning', async () => {
     const { url } = await startApp(platform, { controllers: [ByAddress], limits: inRedis() });
     let n = 0;
     const ask = (name: string) => () => fetch(url, { headers: { [name]: `198.51.100.${++n}` } });
@@ -98,14 +92,14 @@ describe.each(PLATFORMS)('a forwarded address on %s', (platform) => {
   });
 
   it('is the caller’s own text where nothing is trusted, and changes nothing', async () => {
-    const { url } = await startApp(platform, { controllers: [Callers], limits: inRedis() });
+    const { url } = await startApp(platform, { controllers: [Clients], limits: inRedis() });
     let n = 0;
     const codes = await statuses(4, () => fetch(`${url}/ip`, from(`198.51.100.${n++}`)));
     expect(codes).toEqual([200, 200, 200, 429]);
   });
 
   it('is believed as far as one trusted proxy wrote it', async () => {
-    const { url } = await startBehindProxy(platform, Callers, inRedis());
+    const { url } = await startBehindProxy(platform, Clients, inRedis());
     let n = 0;
     const codes = await statuses(4, () => fetch(`${url}/ip`, from(`6.6.6.${n++}, 198.51.100.9`)));
     expect(codes).toEqual([200, 200, 200, 429]);
@@ -116,16 +110,16 @@ describe.each(PLATFORMS)('a forwarded address on %s', (platform) => {
     ]);
   });
 
-  it('may be a key where a rule says so', async () => {
-    const { url } = await startApp(platform, { controllers: [Callers], limits: inRedis() });
+  it('can be the key of a rule', async () => {
+    const { url } = await startApp(platform, { controllers: [Clients], limits: inRedis() });
     expect(await statuses(2, () => fetch(`${url}/forwarded`, from('a')))).toEqual([200, 429]);
     expect(await statuses(1, () => fetch(`${url}/forwarded`, from('b')))).toEqual([200]);
   });
 });
 
-describe.each(PLATFORMS)('a caller on a unix socket, %s', (platform) => {
-  it('is counted, and no key says undefined', async () => {
-    const { app, url } = await startApp(platform, { controllers: [Callers], limits: inRedis() });
+describe.each(PLATFORMS)('a client on a unix socket, %s', (platform) => {
+  it('is counted under a key without "undefined"', async () => {
+    const { app, url } = await startApp(platform, { controllers: [Clients], limits: inRedis() });
     const dir = await mkdtemp(join(tmpdir(), 'freq-limit-'));
     const socketPath = join(dir, 'http.sock');
     const listeners = (app.getHttpServer() as Server).listeners('request') as RequestListener[];
@@ -172,7 +166,7 @@ describe('a proxy on a unix socket', () => {
     return adapter;
   }
 
-  // Nest 11's adapter for Fastify knows ports alone
+  // Nest 11's adapter for Fastify listens on ports only
   async function listenAt(app: INestApplication, platform: Platform, path: string): Promise<void> {
     if (platform === 'express') {
       await app.listen(path);
@@ -183,7 +177,7 @@ describe('a proxy on a unix socket', () => {
   }
 
   it.each(PLATFORMS.flatMap((platform) => [false, true].map((isTrusted) => [platform, isTrusted] as const)))(
-    'on %s, trusted %s, is named in the log once, or its clients are counted each',
+    'on %s, trusted %s, has its clients counted separately or is warned about once',
     async (platform, isTrusted) => {
       const module = await Test.createTestingModule({
         imports: [FreqLimitModule.forRoot(inRedis())],

@@ -24,19 +24,19 @@ import { createServer as createHttpsServer } from 'node:https';
 import { connect as connectHttp2 } from 'node:http2';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
-import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve, startApp } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { DRIVERS, startGraphql } from '../support/graphql.js';
 
-// Node tells nothing of a connection that is closed, unless it was asked while it was open.
+// Node knows the address of a closed connection only if it was read while the connection was open.
 
 const LIMIT = 5;
 let ran = 0;
 let ended = 0;
 let arrived: () => void = () => undefined;
 
-/** Stands before ours, as a guard that asks a database: by the time it has its answer the client has left. */
+/** Runs before FreqLimitGuard, like a guard that queries a database: the client has left by the time it returns. */
 @Injectable()
 class Slow implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -110,7 +110,7 @@ const TLS_CLIENT: ConnectionOptions = {
   checkServerIdentity: () => undefined,
 };
 
-/** Sends a request, and resets the connection when the guard before ours has begun to wait. */
+/** Sends a request, and resets the connection as soon as the slow guard waits. */
 async function leave(
   port: number,
   send: (socket: Socket) => void = (socket) => socket.write(POST),
@@ -158,7 +158,7 @@ afterEach(async () => {
 
 describe.each(PLATFORMS)('a client that resets its connection before the guard runs, %s', (platform) => {
   it.each(['ip', 'skip', 'deny'] as const)(
-    'counts on the counter of its address, onMissingKey %s',
+    'is counted by its address, onMissingKey %s',
     async (onMissingKey) => {
       const { app } = await serve(
         platform,
@@ -173,7 +173,7 @@ describe.each(PLATFORMS)('a client that resets its connection before the guard r
     },
   );
 
-  it('is known by what a trusted proxy says', async () => {
+  it('is counted by the address from a trusted proxy', async () => {
     const module = await Test.createTestingModule({
       imports: [Guards, FreqLimitModule.forRoot({ onMissingKey: 'skip' })],
       controllers: [Mails],
@@ -191,7 +191,7 @@ describe.each(PLATFORMS)('a client that resets its connection before the guard r
     expect(await usedBy(app, '198.51.100.9')).toBe(LIMIT);
   });
 
-  it('is known over TLS', async () => {
+  it('is counted by its address over TLS', async () => {
     const imports = [Guards, FreqLimitModule.forRoot({ onMissingKey: 'skip' })];
     const module = await Test.createTestingModule({ imports, controllers: [Mails] }).compile();
     const adapter =
@@ -207,7 +207,7 @@ describe.each(PLATFORMS)('a client that resets its connection before the guard r
   });
 });
 
-it('is known on Fastify over HTTP/2', async () => {
+it('a client that resets its HTTP/2 connection is counted by its address on Fastify', async () => {
   const imports = [Guards, FreqLimitModule.forRoot({ onMissingKey: 'skip' })];
   const module = await Test.createTestingModule({ imports, controllers: [Mails] }).compile();
   const app = module.createNestApplication(new FastifyAdapter({ http2: true } as object), { logger: false });
@@ -227,7 +227,7 @@ it('is known on Fastify over HTTP/2', async () => {
   expect(await usedBy(app, '127.0.0.1')).toBe(LIMIT);
 });
 
-describe('a server that is not the application’s own', () => {
+describe('a server that the application did not create', () => {
   async function start(limits: FreqLimitOptions): Promise<NestExpressApplication> {
     const imports: (DynamicModule | typeof Guards)[] = [Guards, FreqLimitModule.forRoot(limits)];
     const module = await Test.createTestingModule({ imports, controllers: [Mails] }).compile();
@@ -237,7 +237,7 @@ describe('a server that is not the application’s own', () => {
     return app;
   }
 
-  it('knows its clients’ addresses too', async () => {
+  it('knows the addresses of its clients', async () => {
     const app = await start({ onMissingKey: 'skip' });
     await app.init();
     const handler = app.getHttpAdapter().getInstance();
@@ -275,7 +275,7 @@ describe('a server that is not the application’s own', () => {
     expect(await usedBy(app, '127.0.0.1')).toBe(0);
   });
 
-  it('knows the addresses of connections that another process passes on', async () => {
+  it('knows the addresses of connections passed on by another process', async () => {
     const app = await start({ onMissingKey: 'skip' });
     await app.init();
     const own = app.getHttpServer();
@@ -304,8 +304,8 @@ describe.each(DRIVERS)('a resolver, %s', (driver) => {
   });
 });
 
-it('looks at no connection after the application is closed', async () => {
-  // other applications of the process may look too
+it('a closed application stops watching connections', async () => {
+  // other applications of the process may watch too
   const looks = (): number => {
     let times = 0;
     const socket = Object.defineProperty({}, 'remoteAddress', { get: () => times++ });

@@ -1,11 +1,11 @@
-import { jest } from '@jest/globals';
-import { Controller, Get, Logger } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import { Cluster } from 'ioredis';
 import { createRequire } from 'node:module';
 import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve } from '../support/app.js';
 import { startCluster, type TestCluster, until } from '../support/cluster.js';
 import { killConnections } from '../support/kill-connections.js';
+import { captureLog } from '../support/log.js';
 import { keysOf, sweep, uniqueNamespace } from '../support/redis.js';
 
 @Controller()
@@ -24,7 +24,7 @@ class Busy {
 let cluster: TestCluster;
 let plain: Cluster;
 let namespace: string;
-let lines: string[];
+const { lines } = captureLog();
 
 beforeAll(async () => {
   cluster = await startCluster();
@@ -36,13 +36,8 @@ afterAll(async () => {
 });
 beforeEach(() => {
   namespace = uniqueNamespace();
-  lines = [];
-  for (const level of ['error', 'warn'] as const) {
-    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
-  }
 });
 afterEach(async () => {
-  jest.restoreAllMocks();
   await closeApps();
   expect(await sweep(plain, namespace)).toEqual([]);
 });
@@ -54,34 +49,34 @@ function start(options: FreqLimitOptions, platform = PLATFORMS[0]!) {
   });
 }
 
-/** What the primaries have counted since they started, by the first number behind a name in INFO. */
+/** The sum over the primaries of the first number that follows a name in INFO. */
 async function counted(section: string, name: RegExp): Promise<number> {
   const infos = await Promise.all(plain.nodes('master').map((node) => node.info(section)));
   return infos.reduce((sum, info) => sum + Number(name.exec(info)?.[1] ?? 0), 0);
 }
 
 describe.each(PLATFORMS)('five rules in five slots, on %s', (platform) => {
-  it('let exactly the limit of each caller pass, without CROSSSLOT, by a call a slot', async () => {
+  it('allow exactly the limit of each client, with one call per slot and without CROSSSLOT', async () => {
     const { url } = await start({ redis: { cluster: cluster.nodes } }, platform);
     lines.length = 0;
     const [calls, crossed] = [/cmdstat_evalsha:calls=(\d+)/, /errorstat_CROSSSLOT:count=(\d+)/];
     const before = await counted('commandstats', calls);
-    const callers = Array.from({ length: 100 }, (_, i) => `caller-${i}-{x}${i}`);
-    const visits = callers.flatMap((caller) => [caller, caller, caller, caller, caller]);
+    const clients = Array.from({ length: 100 }, (_, i) => `client-${i}-{x}${i}`);
+    const requests = clients.flatMap((client) => [client, client, client, client, client]);
     const answers = await Promise.all(
-      visits.map(async (caller) => {
-        const response = await fetch(url, { headers: { 'x-client': caller, 'x-tenant': `t${caller}` } });
-        return [caller, response.status] as const;
+      requests.map(async (client) => {
+        const response = await fetch(url, { headers: { 'x-client': client, 'x-tenant': `t${client}` } });
+        return [client, response.status] as const;
       }),
     );
     const passes = answers.filter(([, status]) => status === 200);
     expect(answers.filter(([, status]) => status !== 200 && status !== 429)).toEqual([]);
-    for (const caller of callers) expect(passes.filter(([one]) => one === caller)).toHaveLength(3);
+    for (const client of clients) expect(passes.filter(([one]) => one === client)).toHaveLength(3);
     expect(await counted('errorstats', crossed)).toBe(0);
-    // asked, and given back where the caller's own rule denied
-    const asked = (await counted('commandstats', calls)) - before;
-    expect(asked).toBeLessThanOrEqual(visits.length * 5 * 2);
-    // what was denied has left nothing behind
+    // charged, and refunded where the client's own rule denied
+    const sent = (await counted('commandstats', calls)) - before;
+    expect(sent).toBeLessThanOrEqual(requests.length * 5 * 2);
+    // denied requests leave no counter
     const [all] = (await keysOf(plain, namespace)).filter((key) => key.endsWith(':all'));
     expect(await plain.get(all!)).toBe('300');
     expect(lines).toEqual([]);
@@ -93,7 +88,7 @@ describe('a client over its own limit', () => {
   const by = (address: string) => ({ name: 'address', key: address, window: '1h', limit: 3 }) as const;
 
   it.each([true, false])(
-    'cannot lock out another client whose phone number it sends, with denyCache: %p',
+    'cannot lock out a client whose phone number it sends, denyCache %p',
     async (denyCache) => {
       const redis = { cluster: cluster.nodes };
       const [attacked, other] = await Promise.all(
@@ -106,13 +101,13 @@ describe('a client over its own limit', () => {
         return (await attacker!.consume([phone, device, by('evil')])).allowed;
       };
       await attacker!.consume({ ...by('evil'), cost: 3 });
-      // the process learns from the first denial
+      // the first denial fills the cache
       expect(await attack()).toBe(false);
       let isOver = false;
       const attacks = Array.from({ length: 10 }, async () => {
         while (!isOver) {
           expect(await attack()).toBe(false);
-          // what is answered from memory lets nothing else run
+          // answers from memory do not yield to the event loop
           await new Promise(setImmediate);
         }
       });
@@ -133,47 +128,47 @@ describe('a client over its own limit', () => {
   );
 });
 
-describe('a caller who is over his limit', () => {
-  it('costs the Cluster next to nothing, in however many slots his rules lie', async () => {
+describe('a client over one of its limits', () => {
+  it('costs the Cluster almost no calls, even if its rules are in several slots', async () => {
     const { app } = await start({ redis: { cluster: cluster.nodes } });
     const service = app.get(FreqLimitService);
-    const visit = ['phone', 'address', 'agent', 'tenant'].map(
+    const checks = ['phone', 'address', 'agent', 'tenant'].map(
       (key, i) => ({ key, window: '1h', limit: i === 0 ? 3 : 1_000 }) as const,
     );
-    for (let i = 0; i < 3; i++) expect((await service.consume(visit)).allowed).toBe(true);
+    for (let i = 0; i < 3; i++) expect((await service.consume(checks)).allowed).toBe(true);
     const calls = /cmdstat_evalsha:calls=(\d+)/;
     const before = await counted('commandstats', calls);
     const from = performance.now();
     for (let i = 0; i < 500; i++) {
-      const { allowed, results } = await service.consume(visit);
+      const { allowed, results } = await service.consume(checks);
       expect([allowed, ...results.map(({ used }) => used)]).toEqual([false, 3, 3, 3, 3]);
     }
-    // once a second he is asked about, in four slots, and given back in three
+    // once a second the client is charged in four slots and refunded in three
     const rounds = 2 + Math.floor((performance.now() - from) / 1_000);
     expect((await counted('commandstats', calls)) - before).toBeLessThanOrEqual(7 * rounds);
   });
 });
 
-describe('a Cluster that was refused and lost', () => {
-  it('is up again when it is, and says so', async () => {
+describe('a Cluster that was unreachable', () => {
+  it('is used again when it is reachable, with a log line', async () => {
     const { app } = await start({ redis: { cluster: cluster.nodes }, denyCache: false });
     const service = app.get(FreqLimitService);
-    const visit = Array.from({ length: 12 }, (_, i) => ({ key: `k${i}`, window: '1h' }) as const);
+    const checks = Array.from({ length: 12 }, (_, i) => ({ key: `k${i}`, window: '1h' }) as const);
     const primaries = plain.nodes('master');
     await Promise.all(primaries.map((node) => node.config('SET', 'min-replicas-to-write', 1)));
-    expect((await service.consume(visit)).source).toBe('memory');
+    expect((await service.consume(checks)).source).toBe('memory');
     expect(service.health()).toMatchObject({ isUp: false, reason: expect.stringContaining('NOREPLICAS') });
     await Promise.all(primaries.map((node) => node.client('KILL', 'TYPE', 'NORMAL').catch(() => undefined)));
     await Promise.all(
       cluster.primaries.map((node) => cluster.client(node).config('SET', 'min-replicas-to-write', 0)),
     );
-    await until(async () => (await service.consume(visit)).source === 'store', 8_000);
+    await until(async () => (await service.consume(checks)).source === 'store', 8_000);
     await until(() => service.health().isUp, 3_000);
     expect(lines.at(-1)).toMatch(/^Redis answers again/);
   });
 });
 
-describe('a Cluster client that is handed in', () => {
+describe('a Cluster client of the application', () => {
   // the other major version of the client, from another copy
   const other = createRequire(new URL('../../compat/nest-11/package.json', import.meta.url))('ioredis') as {
     Cluster: typeof Cluster;
@@ -183,11 +178,11 @@ describe('a Cluster client that is handed in', () => {
   it.each([
     ['of this copy', Cluster, SAFE, 0],
     ['of another copy', other.Cluster, SAFE, 0],
-    ['with the options it has by default', Cluster, {}, 2],
+    ['with default options', Cluster, {}, 2],
     ['with a prefix', Cluster, { ...SAFE, keyPrefix: 'app:' }, 0],
-    ['with half a brace in its prefix', Cluster, { ...SAFE, keyPrefix: 'app{x:' }, 0],
+    ['with an opening brace in its prefix', Cluster, { ...SAFE, keyPrefix: 'app{x:' }, 0],
     ['with a tag in its prefix', Cluster, { ...SAFE, keyPrefix: '{app}:' }, 0],
-  ])('%s counts, and is left open', async (_, ClusterOfCopy, options, complaints) => {
+  ])('%s counts and stays open', async (_, ClusterOfCopy, options, complaints) => {
     const client = new ClusterOfCopy([...cluster.nodes], options);
     const { app } = await start({ redis: client });
     const service = app.get(FreqLimitService);
@@ -207,7 +202,7 @@ describe('a Cluster client that is handed in', () => {
     await client.quit();
   });
 
-  it('is refused with a prefix that is no tag', () => {
+  it('is rejected with a prefix that is not a hash tag', () => {
     const client = new Cluster([...cluster.nodes], { keyPrefix: 'a{}:', lazyConnect: true });
     expect(() => FreqLimitModule.forRoot({ redis: client })).not.toThrow();
     return expect(start({ redis: client })).rejects.toMatchObject({
@@ -218,7 +213,7 @@ describe('a Cluster client that is handed in', () => {
 });
 
 describe('hashTag', () => {
-  it('puts a whole request in one slot, and into one call', async () => {
+  it('puts all keys of a request in one slot and one call', async () => {
     const { app } = await start({
       redis: { cluster: cluster.nodes },
       hashTag: () => 'all',
@@ -236,7 +231,7 @@ describe('hashTag', () => {
     );
   });
 
-  it('is told off when it answers nonsense', async () => {
+  it('must return a tag without braces', async () => {
     const { app } = await start({ redis: { cluster: cluster.nodes }, hashTag: () => '{x}' });
     await expect(app.get(FreqLimitService).consume({ key: 'a', window: '1m' })).rejects.toMatchObject({
       code: 'FREQ_LIMIT_RULE_FAILED',
@@ -245,11 +240,11 @@ describe('hashTag', () => {
   });
 });
 
-describe('connections that the nodes have closed while they were idle', () => {
+describe('idle connections that the nodes closed', () => {
   it.each([
     ['of one node', 1],
     ['of all nodes', 3],
-  ])('%s cost no request anything, and no line', async (_, count) => {
+  ])('%s make no request fail and log nothing', async (_, count) => {
     const { app, url } = await start({
       redis: { cluster: cluster.nodes },
       onStoreError: 'deny',
@@ -257,8 +252,8 @@ describe('connections that the nodes have closed while they were idle', () => {
     lines.length = 0;
     expect((await fetch(url)).status).toBe(200);
     for (const { port } of cluster.primaries.slice(0, count)) killConnections(port);
-    const callers = Array.from({ length: 50 }, (__, i) => ({ 'x-client': `idle${i}`, 'x-tenant': `t${i}` }));
-    const answers = await Promise.all(callers.map((headers) => fetch(url, { headers })));
+    const clients = Array.from({ length: 50 }, (__, i) => ({ 'x-client': `idle${i}`, 'x-tenant': `t${i}` }));
+    const answers = await Promise.all(clients.map((headers) => fetch(url, { headers })));
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
     expect(app.get(FreqLimitService).health().isUp).toBe(true);
     expect(lines).toEqual([]);

@@ -1,26 +1,24 @@
-import { type CanActivate, Controller, Injectable, Logger, UseGuards } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { type CanActivate, Controller, Injectable, UseGuards } from '@nestjs/common';
 import { oc } from '@orpc/contract';
 import { implement, Implement, ORPCModule } from '@orpc/nest';
 import { ORPCError } from '@orpc/server';
 import { z } from 'zod';
-import { FreqLimit, FreqLimitVerdict, SkipFreqLimit, type Verdict } from '../../src/index.js';
+import { FreqLimit, FreqLimitVerdict, SkipFreqLimit, type Verdict } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { initContract, TsRestHandler, tsRestHandler } from '../support/ts-rest.js';
 
-// Libraries that make the routes of a contract out of one method: each route is a wrapper, on a name of its own.
+// These libraries make all routes of a contract from one method: each route is a wrapper with its own name.
 
 const suite = redisSuite();
 
 let guarded = 0;
-let lines: string[];
+const { lines } = captureLog();
 
 beforeEach(() => {
   guarded = 0;
-  lines = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
 });
 afterEach(closeApps);
 
@@ -43,7 +41,7 @@ const contract = {
 
 const done = (name: string) => ({ done: name });
 
-/** What the handlers below answer with: the implementation of the whole contract. */
+/** The implementation of the whole contract, which the handlers below return. */
 function implementation() {
   return {
     list: implement(contract.list).handler(() => done('list')),
@@ -57,7 +55,7 @@ const ask = (url: string, path: string) => () =>
 const orpc = ORPCModule.forRoot({});
 
 describe.each(EVERYWHERE)('a limit on a router of @orpc/nest, on %s and %s', (platform, kind) => {
-  it.each(['above', 'below'])('holds %s @Implement, each route by itself', async (place) => {
+  it.each(['above', 'below'])('applies %s @Implement, for each route separately', async (place) => {
     const limit = FreqLimit({ window: '1m', limit: 2, name: 'two' });
     const none: MethodDecorator = () => undefined;
     @Controller()
@@ -81,7 +79,7 @@ describe.each(EVERYWHERE)('a limit on a router of @orpc/nest, on %s and %s', (pl
 });
 
 describe.each(PLATFORMS)('rules on a router of @orpc/nest, on %s', (platform) => {
-  it('above and below add up, and one of them is met once', async () => {
+  it('add up from above and below, and each counts once', async () => {
     @Controller()
     class Planets {
       @FreqLimit({ window: '1m', limit: 3, name: 'minute' })
@@ -97,7 +95,7 @@ describe.each(PLATFORMS)('rules on a router of @orpc/nest, on %s', (platform) =>
     expect(await statuses(2, ask(url, 'list'))).toEqual([200, 429]);
   });
 
-  it('replace and skip farther ones, and count by how a request ends', async () => {
+  it('override and skip outer rules, and count by outcome', async () => {
     @Controller()
     @FreqLimit({ window: '1m', limit: 1, name: 'class' })
     @FreqLimit({ window: '1m', limit: 1, name: 'tight' })
@@ -119,7 +117,7 @@ describe.each(PLATFORMS)('rules on a router of @orpc/nest, on %s', (platform) =>
     expect(await statuses(4, ask(url, 'create'))).toEqual([409, 409, 429, 429]);
   });
 
-  it('are shown to the handler', async () => {
+  it('give the handler its verdict', async () => {
     const seen: unknown[] = [];
     @Controller()
     class Planets {
@@ -148,7 +146,7 @@ describe.each(EVERYWHERE)('a limit on a router of @ts-rest/nest, on %s and %s', 
     },
   });
 
-  it.each(['above', 'below'])('holds %s @TsRestHandler, each route by itself', async (place) => {
+  it.each(['above', 'below'])('applies %s @TsRestHandler, for each route separately', async (place) => {
     const limit = FreqLimit({ window: '1m', limit: 2, name: 'two' });
     const none: MethodDecorator = () => undefined;
     @Controller()
@@ -173,7 +171,7 @@ describe.each(EVERYWHERE)('a limit on a router of @ts-rest/nest, on %s and %s', 
     expect(lines).toEqual([]);
   });
 
-  it('knows how a request ends', async () => {
+  it('counts by outcome', async () => {
     @Controller()
     class Planets {
       @TsRestHandler(routes)

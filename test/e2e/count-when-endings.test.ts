@@ -30,7 +30,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { catchError, from, map, NEVER, type Observable, of, throwError, timeout } from 'rxjs';
-import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, type TestApp } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { limitHeaders, remaining } from '../support/http.js';
@@ -43,7 +43,7 @@ interface Reply {
   status(code: number): { send(text: string): void };
 }
 
-const REFUSES: CanActivate = { canActivate: () => false };
+const DENIES: CanActivate = { canActivate: () => false };
 const THROWS: CanActivate = {
   canActivate: () => {
     throw new UnauthorizedException();
@@ -57,7 +57,7 @@ const CACHED_ELSEWHERE: NestInterceptor = {
 const RECOVERS: NestInterceptor = {
   intercept: (_, next: CallHandler<unknown>) => next.handle().pipe(catchError(() => of('all is well'))),
 };
-const REFUSES_RESULT: NestInterceptor = {
+const DENIES_RESULT: NestInterceptor = {
   intercept: (_, next: CallHandler<unknown>) =>
     next.handle().pipe(
       map(() => {
@@ -75,7 +75,7 @@ const TIMES_OUT: NestInterceptor = {
       : next.handle(),
 };
 
-/** Visits that end in all ways; each handler has counters of its own. */
+/** Requests that end in all ways; each handler has its own counters. */
 @Controller()
 @FreqLimit({ window: '1m', limit: 9, scope: 'handler', name: 'all' })
 @FreqLimit({ window: '1m', limit: 9, scope: 'handler', name: 'failures', countWhen: 'failure' })
@@ -145,7 +145,7 @@ class Endings {
     throw new UnauthorizedException(typeof status);
   }
   @Get('guarded')
-  @UseGuards(REFUSES)
+  @UseGuards(DENIES)
   guarded() {
     return 'ok';
   }
@@ -172,9 +172,9 @@ class Endings {
   recovered() {
     throw new Error('recovered');
   }
-  @Get('refusedResult')
-  @UseInterceptors(REFUSES_RESULT)
-  refusedResult() {
+  @Get('deniedResult')
+  @UseInterceptors(DENIES_RESULT)
+  deniedResult() {
     return 'ok';
   }
   @Get('timedOut')
@@ -202,7 +202,7 @@ class Endings {
 
 type Handler = keyof Endings;
 
-/** What has been charged for a handler, once all that is to be given back is. */
+/** The counters of a handler after all refunds. */
 async function charged({ app }: TestApp, handler: string, controller: Type = Endings) {
   const service = app.get(FreqLimitService);
   const ask = async (): Promise<Record<string, number>> => {
@@ -225,7 +225,7 @@ async function charged({ app }: TestApp, handler: string, controller: Type = End
 const failed = { all: 1, failures: 1, successes: 0 };
 const succeeded = { all: 1, failures: 0, successes: 1 };
 
-describe.each(PLATFORMS)('the end of a visit on %s', (platform) => {
+describe.each(PLATFORMS)('the outcome of a request on %s', (platform) => {
   it.each<[Handler, number, typeof failed]>([
     ['ok', 200, succeeded],
     ['nothing', 204, succeeded],
@@ -250,10 +250,10 @@ describe.each(PLATFORMS)('the end of a visit on %s', (platform) => {
     ['guarded', 403, failed],
     ['guardThrows', 401, failed],
     ['piped', 400, failed],
-    ['refusedResult', 403, failed],
+    ['deniedResult', 403, failed],
     ['timedOut', 408, failed],
     ['filtered', 200, failed],
-  ])('is known of %s', async (handler, status, counts) => {
+  ])('is known for the handler %s', async (handler, status, counts) => {
     const app = await startApp(platform, {
       controllers: [Endings],
       providers: [
@@ -273,7 +273,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
   const start = (controllers: Type[], more: FreqLimitOptions = {}): Promise<TestApp> =>
     startApp(platform, { controllers, limits: { ...limitsIn(kind, suite), ...more } });
 
-  it('tells in the headers of the answer the count after what was given back', async () => {
+  it('sends headers with the count after the refund', async () => {
     const { url } = await start([Endings]);
     const first = await fetch(`${url}/ok`);
     expect(limitHeaders(first)).toEqual({
@@ -284,7 +284,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     expect(remaining(await fetch(`${url}/thrown`))).toEqual({ all: 8, failures: 8, successes: 9 });
   });
 
-  it('counts what a client that hung up has begun, however it ends', async () => {
+  it('counts the request of a client that disconnected, whatever its outcome', async () => {
     let ended = 0;
     @Controller()
     @FreqLimit({ window: '1m', limit: 9, scope: 'handler', name: 'all' })
@@ -332,7 +332,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
 });
 
 describe('countWhen over HTTP/2', () => {
-  it('knows an answer from a stream that was cut', async () => {
+  it('tells a complete response from a reset stream', async () => {
     let ended = 0;
     @Controller()
     @FreqLimit({ window: '1m', limit: 9, scope: 'handler', name: 'failures', countWhen: 'failure' })
@@ -342,7 +342,7 @@ describe('countWhen over HTTP/2', () => {
         return 'ok';
       }
       @Get('guarded')
-      @UseGuards(REFUSES)
+      @UseGuards(DENIES)
       guarded() {
         return 'ok';
       }

@@ -1,11 +1,11 @@
-import { Controller, Get, Logger, UnauthorizedException } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get, UnauthorizedException } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FreqLimit, type FreqLimitRule, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, type FreqLimitRule, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { startCluster, until } from '../support/cluster.js';
 import { remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { startProxy } from '../support/proxy.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, plainClient } from '../support/redis.js';
@@ -13,13 +13,7 @@ import { startServer } from '../support/server.js';
 
 const suite = redisSuite();
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  const note = (message: unknown): void => void lines.push(String(message));
-  jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
-});
+const { lines } = captureLog();
 
 describe.each(PLATFORMS)('countWhen in Redis on %s', (platform) => {
   const failing: FreqLimitRule = {
@@ -30,7 +24,7 @@ describe.each(PLATFORMS)('countWhen in Redis on %s', (platform) => {
     countWhen: 'failure',
   };
 
-  it('gives back by one command, without an error where handlers take longer than timeoutMs', async () => {
+  it('refunds by one command, also if handlers take longer than timeoutMs', async () => {
     @Controller()
     class Slow {
       @Get()
@@ -43,7 +37,7 @@ describe.each(PLATFORMS)('countWhen in Redis on %s', (platform) => {
     }
     const server = await startServer();
     const watched = plainClient(server.url);
-    // ioredis takes a line of MONITOR that comes with its first answer for a fault, so nothing may be under way
+    // ioredis fails if a line of MONITOR comes together with its first reply, so no request may be in flight
     await watched.ping();
     const monitor = await watched.monitor();
     const commands: string[] = [];
@@ -53,7 +47,7 @@ describe.each(PLATFORMS)('countWhen in Redis on %s', (platform) => {
     const limits = { redis: server.url, timeoutMs: 250 };
     const { url } = await startApp(platform, { controllers: [Slow], limits });
     for (let i = 0; i < 3; i++) expect(remaining(await fetch(url))).toEqual({ failures: 3, hour: 9 });
-    // the first of each tells the server its script
+    // the first of each loads the script
     await until(() => commands.filter((command) => command.startsWith('eval')).length === 8);
     expect(commands.filter((command) => command.startsWith('eval'))).toEqual([
       ...['evalsha', 'eval', 'evalsha', 'eval'],
@@ -66,7 +60,7 @@ describe.each(PLATFORMS)('countWhen in Redis on %s', (platform) => {
     await server.stop();
   });
 
-  it('grants nothing for a counter that somebody made negative', async () => {
+  it('allows no extra requests if a counter was made negative', async () => {
     let succeeds = true;
     @Controller()
     class Negative {
@@ -102,7 +96,7 @@ describe.each(PLATFORMS)('countWhen in Redis on %s', (platform) => {
     ]);
   });
 
-  it('keeps what was charged where Redis goes away before the end', async () => {
+  it('keeps the charge if Redis goes away before the end', async () => {
     @Controller()
     class Lost {
       @Get()
@@ -119,18 +113,18 @@ describe.each(PLATFORMS)('countWhen in Redis on %s', (platform) => {
     let lose!: () => void;
     const gone = new Promise<void>((resolve) => (lose = resolve));
     const client = plainClient(server.url);
-    const visit = fetch(url);
+    const pending = fetch(url);
     await until(async () => (await client.dbsize()) === 1);
     proxy.refuse(true);
     proxy.reset();
     await until(() => !app.get(FreqLimitService).health().isUp);
     lose();
-    const response = await visit;
+    const response = await pending;
     expect([response.status, remaining(response)]).toEqual([200, { failures: 2 }]);
     expect(lines.filter((line) => line.includes('countWhen'))).toEqual([]);
     const [key = ''] = await client.keys('*');
     expect(await client.get(key)).toBe('1');
-    // meanwhile this process counts by itself, and gives back there
+    // in the meantime this process counts in memory and refunds there
     expect(await statuses(5, () => fetch(url))).toEqual([200, 200, 200, 200, 200]);
     client.disconnect();
     await closeApps();
@@ -140,7 +134,7 @@ describe.each(PLATFORMS)('countWhen in Redis on %s', (platform) => {
 });
 
 describe('countWhen in a Cluster', () => {
-  it('gives back in every slot', async () => {
+  it('refunds in every slot', async () => {
     @Controller()
     class Slots {
       @Get(':a/:b/:c')

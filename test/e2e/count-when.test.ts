@@ -4,7 +4,6 @@ import {
   ForbiddenException,
   Get,
   HttpCode,
-  Logger,
   Scope,
   type Type,
   UnauthorizedException,
@@ -14,24 +13,19 @@ import { jest } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LoginController } from '../../examples/http/login.controller.js';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
-import { type CountWhen, FreqLimit, type FreqLimitOptions, type Outcome } from '../../src/index.js';
+import { type CountWhen, FreqLimit, type FreqLimitOptions, type Outcome } from 'nestjs-freq-limit';
 import type { Store } from '../../src/core/store.js';
 import { startApp, statuses, type TestApp } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { limitHeaders, post, remaining } from '../support/http.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 
 const suite = redisSuite();
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  const note = (message: unknown): void => void lines.push(String(message));
-  jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
-});
+const { lines } = captureLog();
 
 const THROWS: CanActivate = {
   canActivate: () => {
@@ -43,7 +37,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
   const start = (controllers: Type[], more: FreqLimitOptions = {}): Promise<TestApp> =>
     startApp(platform, { controllers, limits: { ...limitsIn(kind, suite), ...more } });
 
-  it('gives back what several rules of a visit do not count in one call of the store', async () => {
+  it('refunds several rules of a request in one call of the store', async () => {
     @Controller()
     class Several {
       @Get()
@@ -63,7 +57,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     );
   });
 
-  it('never lets more than the limit be under way at once', async () => {
+  it('never has more requests in flight than the limit', async () => {
     let [running, most] = [0, 0];
     let release!: () => void;
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -80,18 +74,18 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     }
     const { url } = await start([Slow]);
     const codes: number[] = [];
-    const visits = Array.from({ length: 20 }, async () => codes.push((await fetch(url)).status));
+    const requests = Array.from({ length: 20 }, async () => codes.push((await fetch(url)).status));
     await until(() => codes.length === 17);
     release();
-    await Promise.all(visits);
+    await Promise.all(requests);
     expect(codes).toEqual([...Array<number>(17).fill(429), 200, 200, 200]);
     expect([most, running]).toEqual([3, 0]);
-    // all of it is given back, also where the deny cache has just seen the counter full
+    // everything is refunded, also if the deny cache has just seen a full counter
     expect(await statuses(4, () => fetch(url))).toEqual([200, 200, 200, 200]);
     expect(lines).toEqual([]);
   });
 
-  it('touches no window but the one that was charged', async () => {
+  it('refunds only in the window that was charged', async () => {
     const rule = { window: '600ms', limit: 3, key: 'all', scope: 'controller', name: 'short' } as const;
     let begun = 0;
     let release!: () => void;
@@ -112,13 +106,13 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
       }
     }
     const { url } = await start([Short]);
-    const visits = Array.from({ length: 5 }, () => statuses(1, () => fetch(`${url}/slow`)));
+    const requests = Array.from({ length: 5 }, () => statuses(1, () => fetch(`${url}/slow`)));
     await until(() => begun === 3);
     await sleep(610);
-    // a later window is full when what the first one let in is given back
+    // a later window is full when the requests of the first one are refunded
     expect(await statuses(3, () => fetch(`${url}/thrown`))).toEqual([401, 401, 401]);
     release();
-    expect((await Promise.all(visits)).flat().sort()).toEqual([200, 200, 200, 429, 429]);
+    expect((await Promise.all(requests)).flat().sort()).toEqual([200, 200, 200, 429, 429]);
     expect(await statuses(1, () => fetch(`${url}/thrown`))).toEqual([429]);
     for (const key of await keysOf(suite.client, suite.namespace)) {
       expect([await suite.client.get(key), (await suite.client.pttl(key)) > 0]).toEqual(['3', true]);
@@ -128,7 +122,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     expect(lines).toEqual([]);
   });
 
-  it('asks a function, and gives back for exactly false alone', async () => {
+  it('calls a function, and refunds only if it returns exactly false', async () => {
     const outcomes: Outcome[] = [];
     const rule = (name: string, countWhen: CountWhen) =>
       ({ window: '1m', limit: 9, name, countWhen }) as const;
@@ -178,7 +172,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     ]);
   });
 
-  it('tells a function the status that is answered, also where the error has its own', async () => {
+  it('passes a function the status of the response, also if the error has its own', async () => {
     const seen: unknown[] = [];
     const note: CountWhen = ({ statusCode, succeeded }) => {
       seen.push([statusCode, succeeded]);
@@ -221,7 +215,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     ]);
   });
 
-  it('holds for rules of the module and of a class, in subclasses and in request-scoped controllers', async () => {
+  it('applies to rules of the module and of a class, in subclasses and in request-scoped controllers', async () => {
     class Base {
       @Get('inherited')
       inherited() {
@@ -249,7 +243,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     expect(await statuses(3, () => fetch(`${url}/first/inherited`))).toEqual([200, 200, 200]);
   });
 
-  it('keeps two applications of one process apart, on one controller', async () => {
+  it('keeps two applications with one controller apart', async () => {
     @Controller()
     class Shared {
       @Get()
@@ -268,7 +262,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     expect(await statuses(3, () => fetch(both.url))).toEqual([200, 200, 429]);
   });
 
-  it('answers a visit that outlives its window as it was let in', async () => {
+  it('sends the numbers of the charge if a request outlives its window', async () => {
     @Controller()
     class Long {
       @Get()
@@ -288,7 +282,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     expect(lines).toEqual([]);
   });
 
-  it('counts wrong passwords alone at the log-in of the example', async () => {
+  it('counts only wrong passwords in the log-in example', async () => {
     const { url } = await start([LoginController]);
     const guess = (password: string) => () => post(`${url}/login`, { user: 'ann', password });
     expect(await statuses(4, guess('open sesame'))).toEqual([200, 200, 200, 200]);
@@ -298,7 +292,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     expect([other.status, remaining(other)]).toEqual([200, { wrong: 5, address: 90 }]);
   });
 
-  it('charges a denied visit where countDenied says so, and gives it back nowhere', async () => {
+  it('charges a denied request with countDenied, without a refund', async () => {
     @Controller()
     class Denied {
       @Get()
@@ -318,7 +312,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     ]);
   });
 
-  it('visits that outlive their window give nothing back to the next', async () => {
+  it('refunds nothing in the window after the one that was charged', async () => {
     let isSlow = true;
     @Controller()
     class Short {
@@ -331,8 +325,8 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     }
     const { url } = await start([Short]);
     const together = async (count: number): Promise<number[]> => {
-      const asked = Array.from({ length: count }, async () => (await fetch(url)).status);
-      return (await Promise.all(asked)).sort();
+      const requests = Array.from({ length: count }, async () => (await fetch(url)).status);
+      return (await Promise.all(requests)).sort();
     };
     expect(await together(5)).toEqual([200, 200, 200, 429, 429]);
     expect(await keysOf(suite.client, suite.namespace)).toEqual([]);

@@ -3,8 +3,8 @@ import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import { aroundTheBoundary } from '../../examples/counting/boundary.js';
 import { byRows, countsDenied, withBurstLimit } from '../../examples/counting/rules.js';
 import { AppModule, LoginController } from '../../examples/quick-start/app.module.js';
-import { FreqLimit, FreqLimitModule, FreqLimitService, SkipFreqLimit } from '../../src/index.js';
-import { TestClock, useMemoryStore } from '../../src/testing/index.js';
+import { FreqLimit, FreqLimitModule, FreqLimitService, SkipFreqLimit } from 'nestjs-freq-limit';
+import { TestClock, useMemoryStore } from 'nestjs-freq-limit/testing';
 import { closeApps, serve, startApp, statuses } from '../support/app.js';
 import { post, remaining } from '../support/http.js';
 
@@ -28,7 +28,7 @@ it('a fixed window allows almost twice its limit around a boundary', async () =>
 });
 
 describe('a log-in limit and a global limit', () => {
-  /** The status of a log-in with a wrong password, and what is left of both limits. */
+  /** The status of a log-in with a wrong password, and the remaining units of both limits. */
   const guess = async (url: string, user: string) => {
     const response = await post(`${url}/login`, { user, password: 'guess' });
     return [response.status, remaining(response)];
@@ -44,7 +44,7 @@ describe('a log-in limit and a global limit', () => {
     expect(await guess(url, 'cleo')).toEqual([429, { global: 0, login: 5 }]);
   });
 
-  it('count denied requests where a rule says so, and only there', async () => {
+  it('count denied requests only in rules with countDenied', async () => {
     const limits = { rules: [countsDenied] };
     const { url } = await startApp('express', { controllers: [LoginController], limits }, inMemory);
     for (let used = 1; used <= 5; used++) await guess(url, 'ann');
@@ -72,7 +72,7 @@ describe('rules of one handler', () => {
   const start = () =>
     startApp('express', { controllers: [Search], limits: { rules: withBurstLimit } }, inMemory);
 
-  it('bound bursts by a shorter window', async () => {
+  it('limit bursts by a shorter window', async () => {
     const { url } = await start();
     expect(await statuses(21, () => fetch(`${url}/bursts`))).toEqual([...Array<number>(20).fill(200), 429]);
   });
@@ -84,7 +84,7 @@ describe('rules of one handler', () => {
     ['?rows=5000', 10],
     ['?rows=-1', 1],
     ['?rows=all', 1],
-  ])('cost what a request says: %s', async (query, cost) => {
+  ])('charge the cost of a request: %s', async (query, cost) => {
     const { url } = await start();
     expect(remaining(await fetch(`${url}/rows${query}`))).toEqual({ rows: 50 - cost });
   });

@@ -7,7 +7,7 @@ import {
   FreqLimitService,
   FreqLimitVerdict,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders, post, remaining } from '../support/http.js';
 import { EVERYWHERE, type Kind, KINDS, limitsIn } from '../support/kinds.js';
@@ -16,7 +16,7 @@ import { keysOf } from '../support/redis.js';
 
 const suite = redisSuite();
 
-// a burst on a busy machine is not what is tried here, so the time limit is generous
+// a long time limit, since a burst on a busy machine is not the subject here
 const limitsOf = (kind: Kind): FreqLimitOptions => limitsIn(kind, suite, 20_000);
 
 async function startService(limits: FreqLimitOptions) {
@@ -27,21 +27,21 @@ async function startService(limits: FreqLimitOptions) {
 
 describe.each<[(typeof KINDS)[number], number]>([
   ['memory', 20_000],
-  // calls of one turn travel each on its own until they are coalesced
+  // calls of one turn are separate until they are coalesced
   ['redis', 2_000],
-])('a burst in one turn on %s', (kind, visits) => {
-  it('passes exactly the limit of each key', async () => {
+])('a burst in one turn on %s', (kind, requests) => {
+  it('allows exactly the limit of each key', async () => {
     const { service, close } = await startService(limitsOf(kind));
     const verdicts = await Promise.all(
-      Array.from({ length: visits }, (_, i) =>
-        service.consume({ key: i % (visits / 5), window: '1m', limit: 3 }),
+      Array.from({ length: requests }, (_, i) =>
+        service.consume({ key: i % (requests / 5), window: '1m', limit: 3 }),
       ),
     );
-    expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength((visits / 5) * 3);
+    expect(verdicts.filter(({ allowed }) => allowed)).toHaveLength((requests / 5) * 3);
     await close();
   });
 
-  it('passes in one call what a call may hold, equal keys in turn', async () => {
+  it('decides as many checks in one call as a call may have, equal keys in turn', async () => {
     const { service, close } = await startService(limitsOf(kind));
     const checks = Array.from({ length: 1_000 }, (_, i) => ({
       key: i % 200,
@@ -57,7 +57,7 @@ describe.each<[(typeof KINDS)[number], number]>([
 });
 
 describe('four processes at once', () => {
-  it('admit five of a thousand visits, and charge no neighbour for the others', async () => {
+  it('allow five of a thousand requests, and charge no other counter for the denied ones', async () => {
     const four = await Promise.all([1, 2, 3, 4].map(() => startService(limitsOf('redis'))));
     const checks = [5, 1_000, 900, 800, 700].map((limit, i) => ({
       key: `rule${i}`,
@@ -74,29 +74,32 @@ describe('four processes at once', () => {
   });
 });
 
-describe.each(EVERYWHERE)('a refused minute and its day on %s and %s', (platform, kind) => {
-  it.each([
-    [false, 1],
-    [true, 6],
-  ])('with countDenied %s on the day, leave %i used', async (countDenied, used) => {
-    @Controller()
-    class Sms {
-      @Post()
-      @FreqLimit({ window: '1m', limit: 1, key: '{body.phone}', name: 'minute' })
-      @FreqLimit({ window: '1d', limit: 10, key: '{body.phone}', name: 'day', countDenied })
-      send() {
-        return 'ok';
+describe.each(EVERYWHERE)(
+  'a limit per day, after denials by the limit per minute, on %s and %s',
+  (platform, kind) => {
+    it.each([
+      [false, 1],
+      [true, 6],
+    ])('with countDenied %s has used %i', async (countDenied, used) => {
+      @Controller()
+      class Sms {
+        @Post()
+        @FreqLimit({ window: '1m', limit: 1, key: '{body.phone}', name: 'minute' })
+        @FreqLimit({ window: '1d', limit: 10, key: '{body.phone}', name: 'day', countDenied })
+        send() {
+          return 'ok';
+        }
       }
-    }
-    const { app, url } = await startApp(platform, { controllers: [Sms], limits: limitsOf(kind) });
-    expect(await statuses(6, () => post(url, { phone: 138 }))).toEqual([201, 429, 429, 429, 429, 429]);
-    const day = { rule: 'day', controller: Sms, handler: 'send', key: 138 };
-    expect((await app.get(FreqLimitService).peek(day)).tightest!.used).toBe(used);
-  });
-});
+      const { app, url } = await startApp(platform, { controllers: [Sms], limits: limitsOf(kind) });
+      expect(await statuses(6, () => post(url, { phone: 138 }))).toEqual([201, 429, 429, 429, 429, 429]);
+      const day = { rule: 'day', controller: Sms, handler: 'send', key: 138 };
+      expect((await app.get(FreqLimitService).peek(day)).tightest!.used).toBe(used);
+    });
+  },
+);
 
-describe.each(KINDS)('a visit of no cost on %s', (kind) => {
-  it('looks, and makes no counter', async () => {
+describe.each(KINDS)('a request with a cost of 0 on %s', (kind) => {
+  it('reads the count and creates no counter', async () => {
     const { service, close } = await startService(limitsOf(kind));
     const look = (cost: number): Promise<Verdict> =>
       service.consume({ key: 'x', window: '1m', limit: 1, cost });
@@ -109,8 +112,8 @@ describe.each(KINDS)('a visit of no cost on %s', (kind) => {
   });
 });
 
-describe.each(EVERYWHERE)('on %s and %s', (platform, kind) => {
-  it('a raised limit lets in whom it has denied, on the same counter', async () => {
+describe.each(EVERYWHERE)('a limit on %s and %s', (platform, kind) => {
+  it('can be raised, and allows clients that it denied before', async () => {
     let limit = 3;
     @Controller()
     class Plan {
@@ -131,7 +134,7 @@ describe.each(EVERYWHERE)('on %s and %s', (platform, kind) => {
     expect((await app.get(FreqLimitService).peek(check)).tightest!.used).toBe(4);
   });
 
-  it('the largest limit is exact', async () => {
+  it('is exact at its largest value', async () => {
     const left: unknown[] = [];
     @Controller()
     class Most {
@@ -156,7 +159,7 @@ describe.each(EVERYWHERE)('on %s and %s', (platform, kind) => {
 describe.each(PLATFORMS)('rules on %s', (platform) => {
   const get = async (url: string): Promise<Record<string, number>> => remaining(await fetch(url));
 
-  it('keep two windows by one key apart', async () => {
+  it('have a counter for each window of one key', async () => {
     @Controller()
     class Windows {
       @Get()
@@ -171,7 +174,7 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     expect(await get(url)).toEqual({ '1m': 0, '1d': 45 });
   });
 
-  it('take windows, limits, costs and skips from functions of the request', async () => {
+  it('take the window, limit, cost and skipIf from functions of the request', async () => {
     const query =
       (name: string) => (context: { switchToHttp(): { getRequest(): { query: Record<string, string> } } }) =>
         context.switchToHttp().getRequest().query[name];
@@ -193,7 +196,7 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     expect(await get(`${url}?cost=2`)).toEqual({ dynamic: 1 });
     expect(await get(`${url}?skip=yes`)).toEqual({});
     expect(await statuses(1, () => fetch(`${url}?cost=2`))).toEqual([429]);
-    // a raised limit on the same counter, a changed window on one of its own
+    // a raised limit keeps its counter, a changed window has its own
     expect(await get(`${url}?limit=10`)).toEqual({ dynamic: 7 });
     expect(await get(`${url}?window=2m`)).toEqual({ dynamic: 2 });
     expect(await statuses(1, () => fetch(url))).toEqual([429]);

@@ -22,7 +22,7 @@ it('the demo prints the curl commands that are tested here', () => {
 });
 
 describe.each(PLATFORMS)('the demo on %s', (platform) => {
-  it('answers as it says it does', async () => {
+  it('answers as its output says', async () => {
     const { url } = await serve(platform, { imports: [AppModule] });
     const send = ({ path, body }: { path: string; body: object }) => post(url + path, body);
     const first = await send(code('13800000000'));

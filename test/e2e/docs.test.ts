@@ -34,15 +34,15 @@ const code = PAGES.flatMap(blocksOf).filter(({ info }) => CODE.test(info) || inf
 describe('code in the documents', () => {
   /** The examples that tests import, directly or through other examples. */
   const tested = new Set<string>();
-  const visit = (file: string): void => {
+  const follow = (file: string): void => {
     for (const [, path = ''] of read(file).matchAll(/from '(\.[^']+)\.js'/g)) {
       const imported = posix.join(posix.dirname(file), `${path}.ts`);
       if (!imported.startsWith('examples/') || tested.has(imported)) continue;
       tested.add(imported);
-      visit(imported);
+      follow(imported);
     }
   };
-  filesIn('test', '.ts').forEach(visit);
+  filesIn('test', '.ts').forEach(follow);
 
   it('is found', () => {
     expect(code.length).toBeGreaterThan(5);
@@ -54,7 +54,7 @@ describe('code in the documents', () => {
       expect(info).toMatch(INFO);
       const [, file = ''] = INFO.exec(info) ?? [];
       expect(text.trim()).not.toBe('');
-      // whole lines: no cut-off end can change what the code says
+      // whole lines, so that a cut-off end cannot change the meaning
       expect(`\n${read(file)}`.includes(`\n${text}`) ? 'found' : text).toBe('found');
       expect(tested).toContain(file);
     },

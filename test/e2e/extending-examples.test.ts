@@ -8,7 +8,7 @@ import { withBot } from '../../examples/extending/request.js';
 import { notForStaff } from '../../examples/extending/skip.js';
 import { AuditedModule, AuditLog } from '../../examples/extending/subclass.js';
 import { byAccount } from '../../examples/extending/tracker.js';
-import { FreqLimit } from '../../src/index.js';
+import { FreqLimit } from 'nestjs-freq-limit';
 import { type AppParts, closeApps, serve, startApp, statuses } from '../support/app.js';
 
 afterEach(async () => {
@@ -67,7 +67,7 @@ describe('the examples for extending', () => {
     ]);
   });
 
-  it('skip requests of the staff', async () => {
+  it('skip requests of staff', async () => {
     const send = await startWithUsers({ controllers: [Limited], limits: notForStaff });
     expect(await statuses(4, () => send({ isStaff: true }))).toEqual([200, 200, 200, 200]);
     expect(await statuses(3, () => send({ isStaff: false }))).toEqual([200, 200, 429]);

@@ -1,8 +1,8 @@
+import { jest } from '@jest/globals';
 import { check } from '../support/check.js';
 import { uniqueNamespace } from '../support/redis.js';
 import { type Server, startServer } from '../support/server.js';
 
-const { jest } = import.meta;
 let server: Server;
 
 beforeAll(async () => {
@@ -13,16 +13,16 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-describe('a test that has fake timers before it loads the library', () => {
-  it('gets answers of Redis, and an end of the wait for a server that hangs', async () => {
-    // sockets do not work without these two
+describe('a test that installs fake timers before it loads the library', () => {
+  it('gets answers from Redis, and a timeout if the server hangs', async () => {
+    // sockets need these two
     jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
     const { createStore } = await import('../../src/store/create-store.js');
     const lines: string[] = [];
     const note = (line: string): void => void lines.push(line);
     const namespace = uniqueNamespace();
     const options = { redis: server.url, namespace, timeoutMs: 250, coalesce: true, denyCache: true };
-    const more = { maxCounters: 100, fallbackShare: 1, hashTag: undefined, hashTagBuckets: 64 };
+    const more = { maxCounters: 100, fallbackShare: 1, hashTag: undefined };
     const store = await createStore({ ...options, ...more }, { warn: note, error: note });
     await store.open();
     const [first] = await store.consume([check(`${namespace}:60000:a`)]);

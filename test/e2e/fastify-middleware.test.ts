@@ -12,7 +12,7 @@ import {
 } from '@nestjs/common';
 import { Query, Resolver } from '@nestjs/graphql';
 import type { IncomingMessage } from 'node:http';
-import { FreqLimit, FreqLimitGuard } from '../../src/index.js';
+import { FreqLimit, FreqLimitGuard } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { ask, fields, startGraphql } from '../support/graphql.js';
 import { post } from '../support/http.js';
@@ -21,7 +21,7 @@ afterEach(closeApps);
 
 type WithUser = IncomingMessage & { user?: unknown };
 
-/** Says who calls, as middleware of an application does. */
+/** Sets the user, as middleware of an application does. */
 @Module({})
 class Recognised implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
@@ -75,7 +75,7 @@ describe.each(PLATFORMS)('the user that middleware has set on %s', (platform) =>
     expect(await statuses(1, () => fetch(url))).toEqual([400]);
   });
 
-  it('is read together with everything else', async () => {
+  it('is read together with other values', async () => {
     const { url } = await startApp(platform, parts);
     const send = (user: string, a: string, b: string, c: string) => () =>
       post(`${url}/all?b=${b}`, { a }, { 'x-user': user, 'x-c': c });
@@ -86,7 +86,7 @@ describe.each(PLATFORMS)('the user that middleware has set on %s', (platform) =>
     expect(await statuses(2, send('ann', '1', '1', '2'))).toEqual([201, 429]);
   });
 
-  it('is not read where a guard has set another', async () => {
+  it('is ignored if a guard has set another', async () => {
     const { url } = await startApp(platform, { ...parts, limits: { globalGuard: false } as never });
     expect(await statuses(1, () => fetch(`${url}/boss`, as('ann')))).toEqual([200]);
     expect(await statuses(1, () => fetch(`${url}/boss`, as('bob')))).toEqual([429]);

@@ -5,7 +5,7 @@ import { GqlExecutionContext, GraphQLModule, Int, Query, Resolver, Subscription 
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { MessagesResolver } from '../../examples/graphql/messages.resolver.js';
-import { FreqLimit, FreqLimitModule } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule } from 'nestjs-freq-limit';
 import { ask, connect, DENIED, DRIVERS, fields, startGraphql, type Connection } from '../support/graphql.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, redisUrl } from '../support/redis.js';
@@ -20,7 +20,7 @@ function open(...args: Parameters<typeof connect>): Connection {
 
 const served: INestApplication[] = [];
 
-// clients leave before their servers
+// clients disconnect before their servers stop
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((connection) => connection.close()));
   await Promise.all(served.splice(0).map((app) => app.close()));
@@ -30,7 +30,7 @@ const suite = redisSuite();
 
 const inRedis = () => ({ redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 });
 
-/** What is counted, by the last part of the key. */
+/** Counts by the last part of their key. */
 async function counted(): Promise<Record<string, number>> {
   const keys = await keysOf(suite.client, suite.namespace);
   const entries = keys.map(
@@ -88,7 +88,7 @@ class Ticks {
 }
 
 describe.each(DRIVERS)('subscriptions of %s', (driver) => {
-  it('are counted when they begin, once, and by the address of their connection', async () => {
+  it('are counted once, when they begin, by the address of their connection', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Ticks], limits: inRedis() });
     const one = open(url);
     expect(await one.run('subscription { ticks }', 'ticks')).toEqual({ values: [1, 2, 3], errors: [] });
@@ -99,7 +99,7 @@ describe.each(DRIVERS)('subscriptions of %s', (driver) => {
     expect(await counted()).toEqual({ '127.0.0.1': 2 });
   });
 
-  it('that are denied leave their connection to others', async () => {
+  it('that are denied leave their connection open', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Ticks], limits: inRedis() });
     const { run } = open(url);
     expect(await run('subscription { odd }', 'odd')).toEqual({ values: [1, 3], errors: [] });
@@ -110,7 +110,7 @@ describe.each(DRIVERS)('subscriptions of %s', (driver) => {
     expect(await fields(1, 'once', () => ask(url, '{ once }'))).toEqual(['TOO_MANY_REQUESTS']);
   });
 
-  it('begin under the limit, however many are asked for at once', async () => {
+  it('never exceed the limit when many begin at once', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Ticks], limits: inRedis() });
     const { run } = open(url);
     const all = await Promise.all(Array.from({ length: 6 }, () => run('subscription { ticks }', 'ticks')));
@@ -119,7 +119,7 @@ describe.each(DRIVERS)('subscriptions of %s', (driver) => {
     expect(await counted()).toEqual({ '127.0.0.1': 2 });
   });
 
-  it('are told apart by what their handshake said', async () => {
+  it('are counted by the headers of their handshake', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Ticks], limits: inRedis() });
     const a = open(url, { 'x-api-key': 'a' }, '/graphql?token=a%20b&bad=%zz');
     const b = open(url, { 'x-api-key': 'b' }, '/graphql?token=b');
@@ -132,7 +132,7 @@ describe.each(DRIVERS)('subscriptions of %s', (driver) => {
     expect(await counted()).toMatchObject({ a: 1, b: 1 });
   });
 
-  it('count as failed where they do not begin, and as successes where they do', async () => {
+  it('count as failures if they do not begin, and as successes if they do', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Ticks], limits: inRedis() });
     const { run } = open(url);
     for (let i = 0; i < 3; i++)
@@ -143,7 +143,7 @@ describe.each(DRIVERS)('subscriptions of %s', (driver) => {
     expect(await counted()).toEqual({ fails: 2 });
   });
 
-  it('are counted by the user whom a guard has put on the request of their context', async () => {
+  it('are counted by the user that a guard sets on the request of their context', async () => {
     const ofContext = (context: ExecutionContext) =>
       GqlExecutionContext.create(context).getContext<{ req?: Owner; request?: Owner }>();
     interface Owner {
@@ -170,19 +170,19 @@ describe.each(DRIVERS)('subscriptions of %s', (driver) => {
     expect(await counted()).toEqual({ ann: 1 });
   });
 
-  it('of nobody are refused where the rule wants a user', async () => {
+  it('without a user are rejected if the rule requires one', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Ticks], limits: inRedis() });
     const { errors } = await open(url).run('subscription { byUser }', 'byUser');
     expect(errors).toEqual([
       {
-        message: 'The request lacks what its limit counts by: user id',
+        message: 'Missing required value: user.id',
         code: 'BAD_REQUEST',
         retryAfter: undefined,
       },
     ]);
   });
 
-  it('of the example begin five times a minute', async () => {
+  it('of the example may begin five times a minute', async () => {
     const { url } = await startGraphql(driver, { resolvers: [MessagesResolver], limits: inRedis() });
     const { run } = open(url);
     for (let i = 0; i < 5; i++)
@@ -192,7 +192,7 @@ describe.each(DRIVERS)('subscriptions of %s', (driver) => {
 });
 
 describe('a connection to mercurius', () => {
-  it('has what its first message says among its headers', async () => {
+  it('has the values of its first message among its headers', async () => {
     const { url } = await startGraphql('mercurius', { resolvers: [Ticks], limits: inRedis() });
     const { run } = open(url, {}, '/graphql', { 'x-api-key': 'a' });
     expect((await run('subscription { byHeader }', 'byHeader')).errors).toEqual([]);
@@ -216,7 +216,7 @@ describe.each(DRIVERS)('the address of a connection to %s', (driver) => {
     expect(await counted()).toEqual({ '198.51.100.9': 1, '198.51.100.10': 1 });
   });
 
-  it('is the caller’s own where nobody is trusted', async () => {
+  it('is the peer’s if no proxy is trusted', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Ticks], limits: inRedis() });
     expect(await tick(url, '198.51.100.9')).toBe(2);
     expect(await tick(url, '198.51.100.10')).toBe('TOO_MANY_REQUESTS');
@@ -224,7 +224,7 @@ describe.each(DRIVERS)('the address of a connection to %s', (driver) => {
   });
 });
 
-describe('contexts of subscriptions that applications make for apollo', () => {
+describe('contexts that applications build for subscriptions of apollo', () => {
   interface Given {
     readonly req?: object;
     readonly extra?: { readonly request: object };
@@ -234,7 +234,7 @@ describe('contexts of subscriptions that applications make for apollo', () => {
     ['the connection', ({ extra }: Given) => extra],
     ['nothing', () => undefined],
     ['a request of another kind', ({ extra }: Given) => ({ req: { tenant: 'a' }, extra })],
-  ])('made of %s tell the address', async (_, context) => {
+  ])('from %s have the address', async (_, context) => {
     const { url } = await behindExpress({ context });
     expect(await tick(url, '198.51.100.9')).toBe(2);
     expect(await tick(url, '198.51.100.9')).toBe('TOO_MANY_REQUESTS');

@@ -9,7 +9,7 @@ import {
 } from '@nestjs/graphql';
 import { ResolversExplorerService } from '@nestjs/graphql/dist/services/resolvers-explorer.service.js';
 import type { GraphQLResolveInfo } from 'graphql';
-import { FreqLimit, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { ask, DENIED, DRIVERS, startGraphql } from '../support/graphql.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { countsOf, keysOf, redisUrl } from '../support/redis.js';
@@ -31,7 +31,7 @@ const TYPES = `
   type Query { nodes: [Node], found: [Found], entities: [Book] }
 `;
 
-/** What is found: the same objects for all requests, as of a table in memory. */
+/** Query results: the same objects for all requests, as from a table in memory. */
 const BOOKS = Array.from({ length: 6 }, (_, id) => ({ id }));
 
 @Resolver('Node')
@@ -73,7 +73,7 @@ const EVERY_QUERY = DRIVERS.flatMap((driver) => QUERIES.map((query) => [driver, 
 
 const guarded = { autoSchemaFile: undefined, typeDefs: TYPES, fieldResolverEnhancers: ['guards'] };
 
-describe.each(EVERY_QUERY)('%s finds the types of %s', (driver, _, resolver, query, field, values) => {
+describe.each(EVERY_QUERY)('types of %s resolved by %s', (driver, _, resolver, query, field, values) => {
   it.each<[string, FreqLimitOptions]>([
     ['a rule by address', { rules: [{ window: '1m', limit: 3, key: '{ip}' }] }],
     [
@@ -93,7 +93,7 @@ describe.each(EVERY_QUERY)('%s finds the types of %s', (driver, _, resolver, que
       'a rule that denies without its key',
       { rules: [{ window: '1m', limit: 3, key: '{headers.x-key}', onMissingKey: 'deny' }] },
     ],
-  ])('and counts one request by %s', async (_name, limits) => {
+  ])('count one request by %s', async (_name, limits) => {
     const { url } = await startGraphql(driver, {
       resolvers: [resolver],
       limits: { ...inRedis(), ...limits },
@@ -121,7 +121,7 @@ describe.each(DRIVERS)('handlers of %s that are called with a value', (driver) =
     }
   }
 
-  it('count each call by the rules written on them alone, at the address of the request', async () => {
+  it('count each call only by their own rules, by the address of the request', async () => {
     const { url } = await startGraphql(driver, {
       resolvers: [Limited],
       limits: { ...inRedis(), rules: [{ window: '1m', limit: 2, key: '{ip}', name: 'module' }] },
@@ -134,7 +134,7 @@ describe.each(DRIVERS)('handlers of %s that are called with a value', (driver) =
     for (const key of await keysOf(suite.client, suite.namespace)) expect(key).toMatch(/:127\.0\.0\.1$/);
   });
 
-  it('settle each call by itself, though their values are the same for all requests', async () => {
+  it('settle each call separately, even if all requests share their values', async () => {
     @Resolver('Node')
     class Settled {
       @Query()
@@ -160,17 +160,17 @@ describe.each(DRIVERS)('handlers of %s that are called with a value', (driver) =
   });
 
   type Resolve = (...args: object[]) => Promise<unknown>;
-  /** What Nest hands a federation to resolve references by. */
+  /** The function that Nest passes to a federation to resolve references. */
   let resolveReference: Resolve;
 
   @Resolver('Book')
   @FreqLimit({ window: '1m', limit: 2, key: '{ip}', name: 'class' })
   class Entities {
-    /** Does what the field `_entities` of a federation does. */
+    /** Resolves references like the field `_entities` of a federation. */
     @Query()
     entities(@Context() context: object, @Info() info: GraphQLResolveInfo) {
-      const asked = { ...info, fieldName: '_entities' };
-      const args = driver === 'apollo' ? [context, asked] : [{}, context, asked];
+      const entities = { ...info, fieldName: '_entities' };
+      const args = driver === 'apollo' ? [context, entities] : [{}, context, entities];
       return BOOKS.map(({ id }) => resolveReference({ id }, ...args).catch(() => null));
     }
     @ResolveReference()
@@ -189,7 +189,7 @@ describe.each(DRIVERS)('handlers of %s that are called with a value', (driver) =
     return url;
   }
 
-  it('are entities of a federation too', async () => {
+  it('include entities of a federation', async () => {
     const url = await startEntities(Entities, {
       rules: [{ window: '1m', limit: 2, key: '{ip}', name: 'module' }],
     });
@@ -198,7 +198,7 @@ describe.each(DRIVERS)('handlers of %s that are called with a value', (driver) =
     expect(await counted()).toEqual([1, 1]);
   });
 
-  it('count entities by a rule of their own, each by its reference', async () => {
+  it('count entities by their own rule, each by its reference', async () => {
     class Own extends Entities {
       @ResolveReference()
       @FreqLimit({ window: '1m', limit: 1, key: '{body.id}', name: 'own' })

@@ -15,7 +15,7 @@ import {
 } from '@nestjs/graphql';
 import { AppModule } from '../../examples/graphql/app.module.js';
 import { MessagesResolver } from '../../examples/graphql/messages.resolver.js';
-import { FreqLimit, SkipFreqLimit } from '../../src/index.js';
+import { FreqLimit, SkipFreqLimit } from 'nestjs-freq-limit';
 import { serve } from '../support/app.js';
 import { ask, askBatch, DENIED, DRIVERS, fields, startGraphql } from '../support/graphql.js';
 import { redisSuite } from '../support/redis-suite.js';
@@ -90,7 +90,7 @@ class OfClass {
 }
 
 describe.each(DRIVERS)('resolvers of %s', (driver) => {
-  it('are limited by rules of the module, of the class and of their own', async () => {
+  it('are limited by rules of the module, of the class and of the handler', async () => {
     const rules = [{ window: '1m', limit: 4, name: 'module' } as const];
     const { url } = await startGraphql(driver, {
       resolvers: [Fields, OfClass],
@@ -102,7 +102,7 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
     expect((await counted()).sort()).toEqual([3, 4]);
   });
 
-  it('of one class share its rule', async () => {
+  it('share a rule of their class', async () => {
     const { url } = await startGraphql(driver, { resolvers: [OfClass], limits: inRedis() });
     const { data, errors } = await ask(url, '{ a b c }');
     expect({ data, errors }).toEqual({ data: { a: 1, b: 2, c: 3 }, errors: [] });
@@ -114,7 +114,7 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
     expect(await counted()).toEqual([2]);
   });
 
-  it('that are denied answer an error of their own, and the others of the operation their values', async () => {
+  it('return an error when denied, while other resolvers of the operation return values', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits: inRedis() });
     const send = () => ask(url, 'mutation { send(phone: "138") free: login(input: { name: "ann" }) }');
     expect(await send()).toMatchObject({ status: 200, data: { send: 3, free: 3 }, errors: [] });
@@ -125,12 +125,12 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
     });
   });
 
-  it('take the whole data with them where their type is not nullable', async () => {
+  it('set the whole data to null when denied if their type is not nullable', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits: inRedis() });
     expect(await ask(url, '{ free never }')).toMatchObject({ status: 200, data: null, errors: [DENIED] });
   });
 
-  it('count each call of an operation, aliases too, and never let pass more than the limit', async () => {
+  it('count each call of an operation, also aliases, and never exceed the limit', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits: inRedis() });
     const aliases = Array.from({ length: 10 }, (_, i) => `a${i}: three`).join(' ');
     const { data, errors } = await ask(url, `{ ${aliases} }`);
@@ -149,7 +149,7 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
     expect(await counted()).toEqual([3]);
   });
 
-  it('are charged by all of their rules or by none', async () => {
+  it('are charged by all of their rules or none', async () => {
     @Resolver()
     class Both {
       @Query(() => Int, { nullable: true })
@@ -164,7 +164,7 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
     expect(await counted()).toEqual([1, 1]);
   });
 
-  it('are limited when they live for one request alone', async () => {
+  it('are limited when request-scoped', async () => {
     @Resolver()
     @Injectable({ scope: Scope.REQUEST })
     class Scoped {
@@ -181,7 +181,7 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
     expect(await fields(1, 'scoped', () => ask(url, '{ scoped }'))).toEqual(['TOO_MANY_REQUESTS']);
   });
 
-  it('answer SERVICE_UNAVAILABLE where nobody can count, and their rule wants that', async () => {
+  it('return SERVICE_UNAVAILABLE if the store cannot count and onStoreError is deny', async () => {
     const limits = { redis: 'redis://127.0.0.1:1', onStoreError: 'deny' as const };
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits });
     const { headers, ...answer } = await ask(url, '{ three free }');
@@ -190,7 +190,7 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
       data: { three: null, free: 1 },
       errors: [
         {
-          message: 'The request limit cannot be checked at the moment',
+          message: 'The request limit cannot be checked right now. Try again later.',
           code: 'SERVICE_UNAVAILABLE',
           retryAfter: undefined,
         },
@@ -201,7 +201,7 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
 });
 
 describe.each(DRIVERS)('keys of resolvers of %s', (driver) => {
-  it('read the arguments as a body', async () => {
+  it('read the arguments as the body', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits: inRedis() });
     const send = (phone: string) => () =>
       ask(url, 'mutation ($phone: String!) { send(phone: $phone) }', { phone });
@@ -220,7 +220,7 @@ describe.each(DRIVERS)('keys of resolvers of %s', (driver) => {
     expect(await fields(2, 'byHeader', by('b'))).toEqual([1, 'TOO_MANY_REQUESTS']);
   });
 
-  it('read the address, and not the text of a caller whom nobody trusts to forward it', async () => {
+  it('read the address, and not an untrusted forwarded header', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits: inRedis() });
     let n = 0;
     const spoof = () => ask(url, '{ three }', {}, { 'x-forwarded-for': `198.51.100.${n++}` });
@@ -229,7 +229,7 @@ describe.each(DRIVERS)('keys of resolvers of %s', (driver) => {
     expect(key).toMatch(/:127\.0\.0\.1$/);
   });
 
-  it('read the user whom a guard before the limit has recognised', async () => {
+  it('read the user that an earlier guard has set', async () => {
     @Injectable()
     class AuthGuard implements CanActivate {
       canActivate(context: ExecutionContext): boolean {
@@ -254,14 +254,14 @@ describe.each(DRIVERS)('keys of resolvers of %s', (driver) => {
     expect(await fields(3, 'byUser', by('bob'))).toEqual([1, 1, 'TOO_MANY_REQUESTS']);
     expect((await ask(url, '{ byUser }')).errors).toEqual([
       {
-        message: 'The request lacks what its limit counts by: user id',
+        message: 'Missing required value: user.id',
         code: 'BAD_REQUEST',
         retryAfter: undefined,
       },
     ]);
   });
 
-  it('that fail are internal errors of their resolver alone, and charge nothing', async () => {
+  it('that fail cause an internal error of their resolver only, and charge nothing', async () => {
     @Resolver()
     class Failing {
       @Query(() => Int, { nullable: true })
@@ -321,7 +321,7 @@ describe.each(DRIVERS)('fields of results of %s', (driver) => {
   const ids = Array.from({ length: 50 }, (_, id) => id);
   const guarded = { fieldResolverEnhancers: ['guards'] };
 
-  it('count for nothing where they declare nothing: a list of fifty is one visit', async () => {
+  it('count nothing without rules: a list of fifty is one request', async () => {
     const { url } = await startGraphql(driver, {
       resolvers: [Items],
       limits: { ...inRedis(), rules },
@@ -333,7 +333,7 @@ describe.each(DRIVERS)('fields of results of %s', (driver) => {
     expect(await counted()).toEqual([1, 1]);
   });
 
-  it('count each call where they have a rule of their own, and by that rule alone', async () => {
+  it('count each call by their own rule only', async () => {
     const { url } = await startGraphql(driver, {
       resolvers: [Items],
       limits: { ...inRedis(), rules },
@@ -346,7 +346,7 @@ describe.each(DRIVERS)('fields of results of %s', (driver) => {
     expect((await counted()).sort((a, b) => a - b)).toEqual([1, 1, 30]);
   });
 
-  it('are not guarded at all where the driver does not ask for it', async () => {
+  it('are not guarded if the driver does not enable guards for them', async () => {
     const { url } = await startGraphql(driver, {
       resolvers: [Items],
       limits: { ...inRedis(), rules },
@@ -377,12 +377,12 @@ describe.each(DRIVERS)('the example on %s', (driver) => {
 });
 
 describe('the application of the example', () => {
-  it('lets an address ask ten times in a second, and translate thirty messages', async () => {
+  it('allows an address ten requests a second and thirty translations', async () => {
     const { url } = await serve('express', { imports: [AppModule] });
     const aliases = Array.from({ length: 11 }, (_, i) => `m${i}: messages(first: 1) { id }`).join(' ');
     const { errors } = await ask(url, `{ ${aliases} }`);
     expect(errors).toEqual([
-      { message: 'Too many requests, try again in 1 s', code: 'TOO_MANY_REQUESTS', retryAfter: 1 },
+      { message: 'Too many requests. Try again in 1 s.', code: 'TOO_MANY_REQUESTS', retryAfter: 1 },
     ]);
     const { url: other } = await serve('express', { imports: [AppModule] });
     const translated = await ask(other, '{ messages(first: 31) { size translation } }');

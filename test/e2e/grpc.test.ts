@@ -1,15 +1,16 @@
 import type { sendUnaryData, ServerDuplexStream, ServerReadableStream } from '@grpc/grpc-js';
-import { Controller, Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller } from '@nestjs/common';
 import { GrpcMethod, GrpcStreamCall, GrpcStreamMethod, RpcException } from '@nestjs/microservices';
 import { last, map, type Observable, of } from 'rxjs';
-import { FreqLimit, type FreqLimitOptions, FreqLimitVerdict, type Verdict } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions, FreqLimitVerdict, type Verdict } from 'nestjs-freq-limit';
 import { type GrpcClient, grpcClient, grpcTransport } from '../support/grpc.js';
+import { captureLog } from '../support/log.js';
 import { closeMicroservices, startMicroservice } from '../support/microservices.js';
 import { keysOf, redisUrl } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
 
 const suite = redisSuite();
+captureLog();
 const inRedis = (): FreqLimitOptions => ({ redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 });
 
 interface Text {
@@ -103,11 +104,11 @@ const passed = { code: 0, details: 'OK', retryAfter: undefined };
 const denied = {
   texts: [],
   code: 8,
-  details: 'Too many requests, try again in 60 s',
+  details: 'Too many requests. Try again in 60 s.',
   retryAfter: '60',
 };
 
-describe('a call of gRPC that is denied', () => {
+describe('a denied gRPC call', () => {
   it.each([
     ['Unary', ['a']],
     ['Down', ['a', 'a']],
@@ -115,7 +116,7 @@ describe('a call of gRPC that is denied', () => {
     ['Both', ['a']],
     ['RawUp', ['a']],
     ['RawBoth', ['a']],
-  ])('ends with RESOURCE_EXHAUSTED and the wait in its trailers: %s', async (method, texts) => {
+  ])('ends with RESOURCE_EXHAUSTED and retry-after in its trailers: %s', async (method, texts) => {
     const { call } = await start();
     called.length = 0;
     expect(await call(method)).toEqual({ ...passed, texts });
@@ -124,7 +125,7 @@ describe('a call of gRPC that is denied', () => {
     expect(called).toEqual(method.startsWith('Raw') ? [method] : []);
   });
 
-  it('counts by what the message says', async () => {
+  it('is counted by a field of the message', async () => {
     const { call } = await start(inRedis());
     expect((await call('Unary', 'a')).code).toBe(0);
     expect((await call('Unary', 'b')).code).toBe(0);
@@ -136,55 +137,50 @@ describe('a call of gRPC that is denied', () => {
     expect(await call('Closed')).toMatchObject({ code: 14, details: 'Closed' });
   });
 
-  it.each(['Unary', 'RawUp', 'RawBoth'])(
-    'ends as the application’s own exception says: %s',
-    async (method) => {
-      const exceptionFactory = () => new RpcException({ code: 7, message: 'mine' });
-      const { call } = await start({ exceptionFactory });
-      await call(method);
-      expect(await call(method)).toMatchObject({ code: 7, details: 'mine' });
-    },
-  );
+  it.each(['Unary', 'RawUp', 'RawBoth'])('ends with the exception of the application: %s', async (method) => {
+    const exceptionFactory = () => new RpcException({ code: 7, message: 'mine' });
+    const { call } = await start({ exceptionFactory });
+    await call(method);
+    expect(await call(method)).toMatchObject({ code: 7, details: 'mine' });
+  });
 
-  it.each(['RawUp', 'RawBoth'])('ends, whatever the application makes of it: %s', async (method) => {
+  it.each(['RawUp', 'RawBoth'])('ends, whatever exception the application throws: %s', async (method) => {
     const { call } = await start({ exceptionFactory: () => new RpcException('mine') });
     await call(method);
     expect(await call(method)).toMatchObject({ code: 2, details: 'mine' });
   });
 });
 
-describe('a call of gRPC that cannot be decided', () => {
-  it('is an INVALID_ARGUMENT where it lacks its key', async () => {
+describe('a gRPC call that cannot be checked', () => {
+  it('ends with INVALID_ARGUMENT if it lacks its key', async () => {
     const { call } = await start();
     expect(await call('Needs')).toEqual({
       texts: [],
       code: 3,
-      details: 'The request lacks what its limit counts by: body other',
+      details: 'Missing required value: body.other',
       retryAfter: undefined,
     });
   });
 
   it.each(['Unary', 'Down', 'Up', 'Both', 'RawUp', 'RawBoth'])(
-    'is UNAVAILABLE where the store is away and the rule denies then: %s',
+    'ends with UNAVAILABLE if the store is unreachable and onStoreError is deny: %s',
     async (method) => {
-      jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
       const { call } = await start({ redis: 'redis://127.0.0.1:1', onStoreError: 'deny' });
       expect(await call(method)).toMatchObject({
         code: 14,
-        details: 'The request limit cannot be checked at the moment',
+        details: 'The request limit cannot be checked right now. Try again later.',
       });
     },
   );
 
-  it('is INTERNAL without details if a function of a rule fails', async () => {
-    jest.spyOn(Logger.prototype, 'error').mockReturnValue(undefined);
+  it('ends with INTERNAL and no details if a function of a rule fails', async () => {
     const { call } = await start();
     expect(await call('Fails')).toMatchObject({ code: 13, details: 'Internal Server Error' });
   });
 });
 
-describe('a call of gRPC', () => {
-  it('has its caller’s address, for rules of the module too', async () => {
+describe('a gRPC call', () => {
+  it('has the address of its client, also for rules of the module', async () => {
     const rules = [{ window: '1m', limit: 2, key: '{ip}', name: 'module' }] as const;
     const { call } = await start({ ...inRedis(), rules });
     const codes = [];
@@ -194,7 +190,7 @@ describe('a call of gRPC', () => {
     expect(key).toMatch(/:127\.0\.0\.1$/);
   });
 
-  it('shows its handler the verdict', async () => {
+  it('gives its handler the verdict', async () => {
     const { call } = await start({}, Verdicts);
     expect((await call('Unary')).texts).toEqual(['2']);
   });

@@ -5,12 +5,10 @@ import {
   Get,
   Inject,
   Injectable,
-  Logger,
   Module,
   type Type,
   UseGuards,
 } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { APP_GUARD, ExternalContextCreator } from '@nestjs/core';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { LimitsForCustomers } from '../../examples/http/own-guard.js';
@@ -22,14 +20,14 @@ import {
   type FreqLimitOptions,
   FreqLimitService,
   isFreqLimitExceeded,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
+import { captureLog } from '../support/log.js';
 
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await closeApps();
-});
+captureLog();
+
+afterEach(closeApps);
 
 const OURS_NOWHERE = { globalGuard: false };
 const imported = (options: FreqLimitOptions & FreqLimitModuleExtras = OURS_NOWHERE) => [
@@ -71,7 +69,7 @@ class Limited {
   }
 }
 
-/** A controller of one limited handler, with guards before it. */
+/** A controller with one limited handler and these guards. */
 function guarded(onClass: readonly Type<CanActivate>[], onMethod: readonly Type<CanActivate>[]): Type {
   @Controller()
   @UseGuards(...onClass)
@@ -114,7 +112,7 @@ describe.each(PLATFORMS)('FreqLimitGuard on %s', (platform) => {
     ['globally, twice by APP_GUARD', OURS_NOWHERE, [], [], [EXISTING, EXISTING]],
     ['globally and on the handler', OURS_NOWHERE, [FreqLimitGuard], [FreqLimitGuard], [EXISTING]],
     ['by one guard in two places', OURS_NOWHERE, [ByType], [ByType], []],
-    ['by a guard that waits, in two places', OURS_NOWHERE, [ByToken], [ByToken], []],
+    ['by an async guard, in two places', OURS_NOWHERE, [ByToken], [ByToken], []],
     ['by guards of three kinds', {}, [ByType, ByToken], [ByProperty, FreqLimitGuard], [EXISTING]],
   ])('counts once if several guards call it: %s', async (_, extras, onClass, onMethod, providers) => {
     const { url } = await serve(platform, {
@@ -142,12 +140,12 @@ describe.each(PLATFORMS)('FreqLimitGuard on %s', (platform) => {
     expect(await statuses(3, () => fetch(url))).toEqual([200, 200, 429]);
   });
 
-  it('can be had of the application', async () => {
+  it('is a provider of the application', async () => {
     const { app } = await serve(platform, { imports: imported() });
     expect(app.get(FreqLimitGuard)).toBeInstanceOf(FreqLimitGuard);
   });
 
-  it('is exported to modules that import ours where ours is not global', async () => {
+  it('is exported to modules that import FreqLimitModule if it is not global', async () => {
     @Module({
       imports: imported({ globalGuard: false, global: false }),
       controllers: [guarded([], [ByType])],
@@ -158,7 +156,7 @@ describe.each(PLATFORMS)('FreqLimitGuard on %s', (platform) => {
     expect(await statuses(3, () => fetch(url))).toEqual([200, 200, 429]);
   });
 
-  it.each(['overrideProvider', 'overrideGuard'] as const)('is replaced in tests by %s', async (how) => {
+  it.each(['overrideProvider', 'overrideGuard'] as const)('can be replaced in tests by %s', async (how) => {
     const { url } = await serve(platform, { imports: imported({}), controllers: [Limited] }, (builder) =>
       builder[how](FreqLimitGuard).useValue({ canActivate: () => true }),
     );
@@ -166,7 +164,7 @@ describe.each(PLATFORMS)('FreqLimitGuard on %s', (platform) => {
   });
 });
 
-describe('a context that the application makes', () => {
+describe('a context that the application creates', () => {
   class Worker {
     @FreqLimit('1m', 2, 'all')
     work() {}
@@ -185,7 +183,6 @@ describe('a context that the application makes', () => {
   }
 
   async function guardOf(extras: FreqLimitModuleExtras = OURS_NOWHERE): Promise<FreqLimitGuard> {
-    jest.spyOn(Logger.prototype, 'warn').mockReturnValue(undefined);
     const { app } = await serve('express', { imports: imported(extras), providers: [Worker] });
     return app.get(FreqLimitGuard);
   }
@@ -219,7 +216,7 @@ describe('a context that the application makes', () => {
     ['one of Nest’s class, in addition to the global guard', host, Worker, {}],
     ['one of Nest’s class, for a handler with other guards', host, Guarded, {}],
     ['a frozen object', (classRef) => Object.freeze(literal(classRef)), Worker, {}],
-  ])('counts each time it is used: %s', (_, contextOf, classRef, extras) => {
+  ])('counts each use: %s', (_, contextOf, classRef, extras) => {
     it('one after the other', async () => {
       const guard = await guardOf(extras);
       const context = contextOf(classRef);
@@ -236,7 +233,7 @@ describe('a context that the application makes', () => {
     });
   });
 
-  it('shows the tightest of its calls where they share an answer', async () => {
+  it('sends headers of the tightest call if several share a response', async () => {
     const keys = ['a', 'a', 'b'];
     class Resolver {
       @FreqLimit({ window: '1m', limit: 2, key: () => keys.shift(), name: 'all' })
@@ -259,7 +256,7 @@ describe('a context that the application makes', () => {
   });
 });
 
-describe('an argument that all calls of a handler share', () => {
+describe('an argument shared by all calls of a handler', () => {
   interface Job {
     readonly id: string;
     readonly ends: 'well' | 'badly' | 'before';
@@ -287,7 +284,7 @@ describe('an argument that all calls of a handler share', () => {
     }
   }
 
-  it('does not mix up which of them is to be given back', async () => {
+  it('does not mix up which call is refunded', async () => {
     const { app } = await serve('express', { imports: imported(), providers: [Jobs] });
     const jobs = app.get(Jobs);
     const call = app

@@ -5,7 +5,6 @@ import {
   Get,
   type INestApplication,
   Injectable,
-  Logger,
   Module,
   type ModuleMetadata,
   Post,
@@ -14,7 +13,6 @@ import {
   UnauthorizedException,
   UseGuards,
 } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { APP_GUARD } from '@nestjs/core';
 import {
   AuthGuard as ExampleAuthGuard,
@@ -30,23 +28,18 @@ import {
   type FreqLimitOptions,
   type FreqLimitRule,
   SkipFreqLimit,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { type Platform, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 
 const suite = redisSuite();
 const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
-const lines: string[] = [];
-beforeEach(() => {
-  lines.length = 0;
-  jest
-    .spyOn(Logger.prototype, 'warn')
-    .mockImplementation((message: unknown) => void lines.push(String(message)));
-});
+const { lines } = captureLog();
 
-/** Takes the user from a header, and refuses whom it does not know. */
+/** Sets the user from a header, and rejects requests without one. */
 @Injectable()
 class AuthGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -81,13 +74,13 @@ class Mine {
 const limits = (options: FreqLimitOptions & FreqLimitModuleExtras = {}) => FreqLimitModule.forRoot(options);
 const as = (url: string, user: string) => () => fetch(url, { headers: { 'x-user': user } });
 
-/** Two users behind one address have two visits each. */
+/** Two users at one address have two requests each. */
 async function expectByUser(url: string): Promise<void> {
   expect(await statuses(3, as(url, 'a'))).toEqual([200, 200, 429]);
   expect(await statuses(3, as(url, 'b'))).toEqual([200, 200, 429]);
 }
 
-/** All users behind one address have two visits together. */
+/** All users at one address have two requests together. */
 async function expectByAddress(url: string): Promise<void> {
   expect(await statuses(2, as(url, 'a'))).toEqual([200, 200]);
   expect(await statuses(1, as(url, 'b'))).toEqual([429]);
@@ -99,7 +92,7 @@ describe.each(PLATFORMS)('a rule by user on %s', (platform: Platform) => {
   it.each<[string, object[], object[]]>([
     ['the root module', [limits()], [{ provide: APP_GUARD, useClass: AuthGuard }]],
     ['a module imported before ours', [AuthModule, limits()], []],
-  ])('counts by user behind a global guard of %s', async (_, imports, providers) => {
+  ])('counts by user after a global guard of %s', async (_, imports, providers) => {
     const { url } = await serve(platform, {
       imports: imports as never,
       providers: providers as never,
@@ -107,14 +100,14 @@ describe.each(PLATFORMS)('a rule by user on %s', (platform: Platform) => {
     });
     expect(lines).toEqual([]);
     await expectByUser(url);
-    // who is not known is not counted: the guard before ours has answered
+    // an unknown user is not counted: the earlier guard has answered
     expect(await statuses(4, () => fetch(url))).toEqual([401, 401, 401, 401]);
   });
 
   it.each<[string, object[]]>([
-    ['imported after ours', [limits(), AuthModule]],
-    ['that lives for a request', [RequestAuthModule, limits()]],
-  ])('counts by address before a global guard %s, and the log says so', async (_, imports) => {
+    ['of a module imported after ours', [limits(), AuthModule]],
+    ['that is request-scoped', [RequestAuthModule, limits()]],
+  ])('counts by address before a global guard %s, with a warning', async (_, imports) => {
     const { url } = await serve(platform, { imports: imports as never, controllers: [Mine] });
     expect(lines).toEqual([
       expect.stringContaining(
@@ -125,7 +118,7 @@ describe.each(PLATFORMS)('a rule by user on %s', (platform: Platform) => {
     await expectByAddress(url);
   });
 
-  it('counts by address before a guard of the route, and failed log-ins too', async () => {
+  it('counts by address before a guard of the route, also failed log-ins', async () => {
     @Controller()
     @UseGuards(AuthGuard)
     class Routed {
@@ -166,7 +159,7 @@ describe.each(PLATFORMS)('a rule by user on %s', (platform: Platform) => {
         UseGuards(FreqLimitGuard)(one.prototype as object, 'get', methodOf(one));
       },
     ],
-  ])('counts by user where our guard is placed behind it on %s', async (_, decorate) => {
+  ])('counts by user if FreqLimitGuard comes after the other guard on %s', async (_, decorate) => {
     @Controller()
     class Placed extends Mine {
       @Get()
@@ -184,7 +177,7 @@ describe.each(PLATFORMS)('a rule by user on %s', (platform: Platform) => {
     await expectByUser(url);
   });
 
-  it('counts by address where our guard is placed before it', async () => {
+  it('counts by address if FreqLimitGuard comes before the other guard', async () => {
     @Controller()
     class Placed {
       @Get()
@@ -202,7 +195,7 @@ describe.each(PLATFORMS)('a rule by user on %s', (platform: Platform) => {
     await expectByAddress(url);
   });
 
-  it('counts by the user that middleware sets, although the log warns', async () => {
+  it('counts by the user that middleware sets, despite the warning', async () => {
     const { url } = await serve(platform, { imports: [limits()], controllers: [Mine] }, undefined, (app) => {
       app.use(
         (request: { headers: Record<string, string>; user?: unknown }, _: unknown, next: () => void) => {
@@ -215,7 +208,7 @@ describe.each(PLATFORMS)('a rule by user on %s', (platform: Platform) => {
     await expectByUser(url);
   });
 
-  it('is said once for a rule of many handlers, and what becomes of its visits', async () => {
+  it('has one warning for all handlers, which says what happens to their requests', async () => {
     @Controller()
     class Many {
       @Get('a')
@@ -251,7 +244,7 @@ const one: FreqLimitRule = { window: '1m', limit: 1, name: 'one' };
 describe.each(PLATFORMS)('the order of guards on %s', (platform) => {
   const asUser = (url: string, id: string) => () => fetch(url, { headers: { authorization: id } });
 
-  it('counts failed log-ins: the guard stands before those of routes', async () => {
+  it('counts failed log-ins, since FreqLimitGuard runs before guards of routes', async () => {
     @Injectable()
     class Never implements CanActivate {
       canActivate(): boolean {
@@ -273,13 +266,13 @@ describe.each(PLATFORMS)('the order of guards on %s', (platform) => {
   });
 
   it.each([
-    ['a global guard of a module that is imported before', UsersFirstModule, 'mails'],
-    ['a guard beside ours on the controller', UsersOnRoutesModule, 'files'],
-  ])('knows the user behind %s', async (_, module, path) => {
+    ['a global guard of a module that is imported first', UsersFirstModule, 'mails'],
+    ['a guard in front of FreqLimitGuard on the controller', UsersOnRoutesModule, 'files'],
+  ])('knows the user after %s', async (_, module, path) => {
     const { url } = await serve(platform, { imports: [module] });
     expect(await statuses(3, asUser(`${url}/${path}`, 'ann'))).toEqual([200, 200, 429]);
     expect(await statuses(3, asUser(`${url}/${path}`, 'bob'))).toEqual([200, 200, 429]);
-    // whoever is refused before is not counted
+    // requests that the earlier guard rejects are not counted
     expect(await statuses(5, () => fetch(`${url}/${path}`))).toEqual([401, 401, 401, 401, 401]);
   });
 
@@ -299,9 +292,9 @@ describe.each(PLATFORMS)('the order of guards on %s', (platform) => {
       () => undefined,
       true,
     ],
-    ['a module that is imported behind ours', { imports: [ExampleAuthModule] }, () => undefined, false],
+    ['a module that is imported after ours', { imports: [ExampleAuthModule] }, () => undefined, false],
     ['app.useGlobalGuards', {}, (app) => app.useGlobalGuards(new ExampleAuthGuard()), false],
-  ])('is, with a global guard of %s, as documented', async (_, parts, prepare, isUserKnown) => {
+  ])('with a global guard of %s is as documented', async (_, parts, prepare, isUserKnown) => {
     const options = { controllers: [Mails], limits: inRedis(), ...parts };
     const { url } = await startApp(platform, options, undefined, prepare);
     expect(await statuses(2, asUser(`${url}/mails`, 'ann'))).toEqual([200, 200]);
@@ -310,13 +303,15 @@ describe.each(PLATFORMS)('the order of guards on %s', (platform) => {
   });
 });
 
-describe.each(PLATFORMS)('a user known only behind the global guard on %s', (platform) => {
+describe.each(PLATFORMS)('a user known only after the global guard on %s', (platform) => {
   it('is counted by address', async () => {
     @Injectable()
     class AuthOfRoute implements CanActivate {
       canActivate(context: ExecutionContext): boolean {
-        const visit = context.switchToHttp().getRequest<{ headers: Record<string, string>; user?: object }>();
-        visit.user = { id: visit.headers['user'] };
+        const request = context
+          .switchToHttp()
+          .getRequest<{ headers: Record<string, string>; user?: object }>();
+        request.user = { id: request.headers['user'] };
         return true;
       }
     }

@@ -9,13 +9,13 @@ import {
   VersioningType,
 } from '@nestjs/common';
 import { RouterModule } from '@nestjs/core';
-import { FreqLimit } from '../../src/index.js';
+import { FreqLimit } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 
 afterEach(closeApps);
 
 describe.each(PLATFORMS)('rules on %s', (platform) => {
-  it('never meet in two controllers of one class name, nor in two versions of one route', async () => {
+  it('are separate for two controllers with one class name, and for two versions of one route', async () => {
     const make = (path: string, version?: string) => {
       @Controller({ path, ...(version === undefined ? {} : { version }) })
       class CatsController {
@@ -38,7 +38,7 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     }
   });
 
-  it('tell handlers of one route in two versions, and modules under two prefixes, apart', async () => {
+  it('are separate for versions of one route, and for modules under two prefixes', async () => {
     @Controller('dogs')
     class DogsController {
       @Get()
@@ -87,7 +87,7 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     }
   });
 
-  it('hold on request-scoped controllers and on handlers their class has bound or wrapped', async () => {
+  it('apply to request-scoped controllers and to handlers that their class has bound or wrapped', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class PerRequest {
       readonly id = Math.random();
@@ -130,7 +130,7 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     }
   });
 
-  it('hold, or stop the request, where a class puts functions of its own before its handlers', async () => {
+  it('apply, or stop the request, if a class replaces its handlers in the constructor', async () => {
     @Controller('constructor')
     class InConstructor {
       constructor() {
@@ -159,11 +159,11 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     }
     const { url } = await startApp(platform, { controllers: [InConstructor, PerRequest] });
     expect(await statuses(2, () => fetch(`${url}/constructor`))).toEqual([200, 429]);
-    // which handler such a function stands for cannot be known: no pass
+    // the handler of such a function is unknown, so the request must not pass
     expect(await statuses(2, () => fetch(`${url}/request`))).toEqual([500, 500]);
   });
 
-  it('tell handlers apart that one decorator has wrapped under one name', async () => {
+  it('are separate for handlers that one decorator wrapped under one name', async () => {
     const Wrap: MethodDecorator = (_target, _name, descriptor: PropertyDescriptor) => {
       const inner = descriptor.value as () => unknown;
       descriptor.value = function wrapper(this: unknown) {
@@ -192,7 +192,7 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
       expect(await statuses(2, () => fetch(`${url}/${path}`))).toEqual([200, 429]);
   });
 
-  it('hold on a controller of several versions, one of them neutral', async () => {
+  it('apply to a controller of several versions, one of them neutral', async () => {
     @Controller({ path: 'v', version: ['1', VERSION_NEUTRAL] })
     class Neutral {
       @Get()

@@ -1,10 +1,11 @@
-import { HttpException, Injectable, Logger } from '@nestjs/common';
+import { HttpException, Injectable } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { ExternalContextCreator } from '@nestjs/core';
 import { RMQ } from '../../examples/microservices/rmq.adapter.js';
-import { FreqLimit, type FreqLimitOptions, isFreqLimitExceeded } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions, isFreqLimitExceeded } from 'nestjs-freq-limit';
 import { startApp } from '../support/app.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 
@@ -13,15 +14,9 @@ const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
 const unreachable = jest.fn();
 
-function logged(level: 'warn' | 'error'): string[] {
-  const lines: string[] = [];
-  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-    lines.push(String(line));
-  });
-  return lines;
-}
+const { warnings, clear } = captureLog();
 
-describe('a handler that another library calls, with arguments and a kind of its own', () => {
+describe('a handler that another library calls, with its own arguments and context type', () => {
   const seen: string[] = [];
 
   @Injectable()
@@ -47,7 +42,7 @@ describe('a handler that another library calls, with arguments and a kind of its
     }
   }
 
-  /** Stands for the decorator of such a library. */
+  /** Like the decorator of such a library. */
   function Tagged(): MethodDecorator {
     return (_target, name, descriptor) => {
       seen.push(String(name));
@@ -84,16 +79,16 @@ describe('a handler that another library calls, with arguments and a kind of its
     expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
   });
 
-  it('is left alone by the module’s rules by address', async () => {
+  it('is not counted by rules of the module by address', async () => {
     const call = await start({ ...inRedis(), rules: [{ window: '1m', limit: 1, key: '{ip}' }] });
-    const warnings = logged('warn');
+    clear();
     for (const message of [{ ip: '10.0.0.1' }, 'text', undefined])
       expect(await call('free', message)).toBe(message);
     expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
     expect(warnings).toEqual([]);
   });
 
-  it('is counted by its own rules, all callers together, and denied by an HTTP exception without headers', async () => {
+  it('is counted by its own rules, for all clients together, and denied by an HTTP exception without headers', async () => {
     const call = await start({ ...inRedis(), headers: 'both' });
     // the second argument looks like a response
     const raw = { header: unreachable, setHeader: unreachable };
@@ -106,7 +101,7 @@ describe('a handler that another library calls, with arguments and a kind of its
     expect(await keysOf(suite.client, suite.namespace)).toHaveLength(1);
   });
 
-  it('settles each call by itself, though a call has nothing to itself', async () => {
+  it('settles each call separately, even if calls share all arguments', async () => {
     const call = await start(inRedis());
     const shared = {};
     expect(await call('failures', 'right', shared)).toBe('right');
@@ -114,14 +109,14 @@ describe('a handler that another library calls, with arguments and a kind of its
     await expect(call('failures', 'right', shared)).rejects.toThrow('Too many requests');
   });
 
-  it('is read and answered as the application describes it', async () => {
+  it('is read and answered by the context adapter of the application', async () => {
     const call = await start({ ...inRedis(), contextAdapters: { rmq: RMQ } });
     const from = (tenant: string) => ({ properties: { headers: { 'x-tenant': tenant } } });
     expect(await call('phone', { phone: 1 }, from('a'))).toBe('sent');
     expect(await call('phone', { phone: 1 }, from('b'))).toBe('sent');
     const error = await call('phone', { phone: 1 }, from('a')).catch((thrown: unknown) => thrown);
     expect(error).not.toBeInstanceOf(HttpException);
-    expect((error as Error).message).toBe('Too many requests, try again in 60 s');
+    expect((error as Error).message).toBe('Too many requests. Try again in 60 s.');
     expect(isFreqLimitExceeded(error)).toBe(true);
   });
 });

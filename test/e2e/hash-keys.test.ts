@@ -1,5 +1,5 @@
 import { Body, Controller, Post, type Type } from '@nestjs/common';
-import { FreqLimit, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
 import { type Platform, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';
@@ -36,7 +36,7 @@ describe.each(PLATFORMS)('keys hashed by a secret on %s', (platform: Platform) =
   const texts = async (): Promise<string[]> =>
     (await keysOf(suite.client, suite.namespace)).map((key) => key.split(':').at(-1)!).sort();
 
-  it('hold nothing of a visitor', async () => {
+  it('contain no value of a client', async () => {
     const { url, app } = await start(SECRET);
     expect(await statuses(3, () => post(url, BODY))).toEqual([201, 201, 429]);
     // no key at all: by address
@@ -44,13 +44,13 @@ describe.each(PLATFORMS)('keys hashed by a secret on %s', (platform: Platform) =
     const service = app.get(FreqLimitService);
     await service.consume({ key: ['mail', 'victim@example.org'], window: '1h' });
     const keys = await keysOf(suite.client, suite.namespace);
-    // four visitors' counters of the visits with a body, two by address for want of a key, one of the service, one for everybody
+    // counters: four of clients with a body, two by address without a key, one of the service, one for all clients
     expect(keys).toHaveLength(8);
     expect(keys.join('\n')).not.toMatch(/138|victim|example|127\.0\.0\.1|acme|!ip|:mail|~[\w-]{22}/);
     expect((await texts()).filter((text) => !text.startsWith('#'))).toEqual(['everybody']);
   });
 
-  it('are found by their values all the same', async () => {
+  it('are found by their plain values', async () => {
     const { url, app } = await start(SECRET);
     await statuses(2, () => post(url, BODY));
     await post(url, { phone: BODY.phone });
@@ -70,7 +70,7 @@ describe.each(PLATFORMS)('keys hashed by a secret on %s', (platform: Platform) =
     expect((await service.peek({ key: 'mail', window: '1h' })).tightest?.used).toBe(1);
   });
 
-  it('are others by another secret, and none of the plain ones', async () => {
+  it('differ with another secret, and from plain keys', async () => {
     const seen: string[][] = [];
     for (const secret of [undefined, SECRET, `${SECRET}!`]) {
       const { url } = await start(secret);
@@ -78,7 +78,7 @@ describe.each(PLATFORMS)('keys hashed by a secret on %s', (platform: Platform) =
       seen.push(await texts());
     }
     const counts = seen.map((list) => list.length);
-    // one counter is for everybody, and goes on
+    // the counter of the constant key stays the same
     expect(counts).toEqual([5, 9, 13]);
     expect(seen[0]).toEqual(
       ['127.0.0.1', 'acme-tenant', 'everybody', '13800000000', 'victim@example.org'].sort(),

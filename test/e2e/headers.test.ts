@@ -29,7 +29,7 @@ import {
   type FreqLimitOptions,
   isFreqLimitExceeded,
   SkipFreqLimit,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { denialOf, Once } from '../support/denials.js';
 import { limitHeaders } from '../support/http.js';
@@ -84,7 +84,7 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
   };
 
   it.each(['ok', 'missing', 'broken', 'raw', 'file', 'events', 'head'])(
-    'are the same, byte for byte, on an answer of /%s',
+    'have the same bytes on a response of /%s',
     async (path) => {
       const url = await start();
       const response = await fetch(`${url}/${path}`, { method: path === 'head' ? 'HEAD' : 'GET' });
@@ -95,7 +95,7 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
     },
   );
 
-  it('tell on a denial when to come back', async () => {
+  it('include Retry-After on a denial', async () => {
     const url = await start();
     await statuses(5, () => fetch(`${url}/ok`));
     for (const path of ['ok', 'events', 'file']) {
@@ -126,7 +126,7 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
     ]);
   });
 
-  it('are X-RateLimit of the tightest rule where legacy is asked for, on denials too', async () => {
+  it('are X-RateLimit of the tightest rule with legacy, also on denials', async () => {
     const url = await start('legacy');
     const seen = [];
     for (let i = 0; i < 6; i++) seen.push(limitHeaders(await fetch(`${url}/ok`)));
@@ -161,7 +161,7 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
     expect(limitHeaders(await fetch(`${await start()}/none`))).toEqual({});
   });
 
-  it('are left out of a redirection, and tell on its denial when to come back', async () => {
+  it('are left out of a redirection, but not of its denial', async () => {
     @Controller()
     class Moved {
       @Get('old')
@@ -178,7 +178,7 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
     expect(['59', '60']).toContain(limitHeaders(denied)['retry-after']);
   });
 
-  it('say whole seconds for windows below a second, and never 0 to a denied client', async () => {
+  it('round windows below a second up, and never send 0 on a denial', async () => {
     @Controller()
     class Short {
       @Get()
@@ -194,14 +194,14 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
     });
   });
 
-  it('count a HEAD like a GET, on the same counter', async () => {
+  it('are sent on a HEAD, which shares the counter of GET', async () => {
     const url = await start();
     const codes = await statuses(6, () => fetch(`${url}/ok`, { method: 'HEAD' }));
     expect(codes).toEqual([200, 200, 200, 200, 200, 429]);
     expect(await statuses(1, () => fetch(`${url}/ok`))).toEqual([429]);
   });
 
-  it('leave preflights uncounted, and a denial readable to a browser', async () => {
+  it('can be read by a browser on a denial, and preflights are not counted', async () => {
     const limits = { rules: [{ window: '1m', limit: 2, name: 'module' }] } as const;
     @Controller()
     class Cors {
@@ -223,9 +223,9 @@ describe.each(PLATFORMS)('headers on %s', (platform) => {
   });
 });
 
-// on Fastify a middleware that answers ends the request before any guard
+// on Fastify a middleware that answers ends the request before the guards
 describe('headers on Express', () => {
-  it('do not disturb an answer that is already on its way', async () => {
+  it('do not disturb a response that has started', async () => {
     @Injectable()
     class Early implements NestMiddleware {
       use(_request: unknown, response: { write(text: string): void }, next: () => void): void {
@@ -244,7 +244,7 @@ describe('headers on Express', () => {
 });
 
 describe.each(PLATFORMS)('headers of answers on %s', (platform) => {
-  it('are Retry-After alone with retry-after', async () => {
+  it('are only Retry-After with retry-after', async () => {
     const { url } = await startApp(platform, { controllers: [Once], limits: { headers: 'retry-after' } });
     expect(limitHeaders(await fetch(url))).toEqual({});
     expect(limitHeaders(await fetch(url))).toEqual({ 'retry-after': '10' });
@@ -259,13 +259,13 @@ describe.each(PLATFORMS)('headers of answers on %s', (platform) => {
     expect(parseItem(response.headers.get('retry-after')!)).toEqual([10, new Map()]);
   });
 
-  it('can be read by scripts of another origin, on denials too', async () => {
+  it('can be read by scripts of another origin, also on denials', async () => {
     const exposedHeaders = ['RateLimit', 'RateLimit-Policy', 'Retry-After'];
     const { url } = await startApp(platform, { controllers: [Once] }, undefined, exposeLimitHeaders);
     const headers = { origin: 'https://example.org' };
     const preflight = { ...headers, 'access-control-request-method': 'GET' };
-    const asked = await statuses(5, () => fetch(url, { method: 'OPTIONS', headers: preflight }));
-    expect(asked).toEqual([204, 204, 204, 204, 204]);
+    const seen = await statuses(5, () => fetch(url, { method: 'OPTIONS', headers: preflight }));
+    expect(seen).toEqual([204, 204, 204, 204, 204]);
     await fetch(url, { headers });
     const denied = await fetch(url, { headers });
     expect(denied.status).toBe(429);
@@ -274,7 +274,7 @@ describe.each(PLATFORMS)('headers of answers on %s', (platform) => {
     expect(denied.headers.get('retry-after')).toBe('10');
   });
 
-  it('tell of a HEAD, which counts with GET, and of an OPTIONS handler, which counts by itself', async () => {
+  it('show that HEAD counts with GET, and an OPTIONS handler separately', async () => {
     @Controller()
     class Methods {
       @Get()
@@ -289,12 +289,12 @@ describe.each(PLATFORMS)('headers of answers on %s', (platform) => {
       }
     }
     const { url } = await startApp(platform, { controllers: [Methods] });
-    const asked = [];
+    const seen = [];
     for (const method of ['HEAD', 'OPTIONS', 'GET', 'HEAD', 'OPTIONS']) {
       const response = await fetch(url, { method });
-      asked.push([method, response.status, limitHeaders(response)['ratelimit']]);
+      seen.push([method, response.status, limitHeaders(response)['ratelimit']]);
     }
-    expect(asked).toEqual([
+    expect(seen).toEqual([
       ['HEAD', 200, '"get";a=1;w=60'],
       ['OPTIONS', 200, '"options";a=0;w=60'],
       ['GET', 200, '"get";a=0;w=60'],
@@ -304,8 +304,8 @@ describe.each(PLATFORMS)('headers of answers on %s', (platform) => {
   });
 });
 
-describe.each(PLATFORMS)('headers of an answer without a result on %s', (platform) => {
-  it('stand on what a handler throws, and before the first event of a stream', async () => {
+describe.each(PLATFORMS)('headers of a response without a result on %s', (platform) => {
+  it('are sent on errors of a handler, and before the first event of a stream', async () => {
     @Controller()
     @FreqLimit({ window: '1m', limit: 4, name: 'minute' })
     class Endings {
@@ -345,7 +345,7 @@ describe.each(PLATFORMS)('headers of an answer without a result on %s', (platfor
 });
 
 describe.each(PLATFORMS)('a reply sent by an earlier guard on %s', (platform) => {
-  it('is left as it is, whether the visit passes or not', async () => {
+  it('is left as it is, whether the request is allowed or denied', async () => {
     const failures: unknown[] = [];
     @Injectable()
     class Replies implements CanActivate {
@@ -373,7 +373,7 @@ describe.each(PLATFORMS)('a reply sent by an earlier guard on %s', (platform) =>
       @Get()
       @FreqLimit('1m', 1)
       get(): void {
-        // the answer is on its way
+        // the response has started
       }
     }
     const { url } = await serve(platform, {

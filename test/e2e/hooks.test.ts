@@ -1,17 +1,12 @@
-import { Controller, Get, Logger } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { denials, hooks, watchDenials } from '../../examples/http/observing.js';
-import { FreqLimit, type FreqLimitEvent, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, type FreqLimitEvent, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
+import { captureLog } from '../support/log.js';
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  const note = (message: unknown): void => void lines.push(String(message));
-  jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
-});
+const { lines } = captureLog();
 afterEach(closeApps);
 afterEach(() => jest.restoreAllMocks());
 
@@ -27,13 +22,13 @@ class Limited {
 }
 
 describe.each(PLATFORMS)('hooks on %s', (platform) => {
-  it('are told of verdicts and of denials, with the context of the visit', async () => {
+  it('get verdicts and denials, with the context of the request', async () => {
     const events: unknown[] = [];
-    const told = (kind: string) => (event: FreqLimitEvent) => {
+    const note = (kind: string) => (event: FreqLimitEvent) => {
       const { verdict, context } = event;
       events.push([kind, verdict.allowed, verdict.tightest?.remaining, context?.getHandler().name]);
     };
-    const limits = { onVerdict: told('verdict'), onDenied: told('denied') };
+    const limits = { onVerdict: note('verdict'), onDenied: note('denied') };
     const { app, url } = await startApp(platform, { controllers: [Limited], limits });
     await statuses(3, () => fetch(url));
     await app.get(FreqLimitService).consume({ key: 'x', window: '1m', limit: 0 });
@@ -47,7 +42,7 @@ describe.each(PLATFORMS)('hooks on %s', (platform) => {
     ]);
   });
 
-  it('change nothing, whether they throw, reject or never end', async () => {
+  it('change nothing if they throw, reject or never resolve', async () => {
     const throws = (): never => {
       throw new Error('of a hook');
     };
@@ -75,7 +70,7 @@ describe.each(PLATFORMS)('hooks on %s', (platform) => {
     expect(await statuses(3, () => fetch(url))).toEqual([200, 200, 429]);
   });
 
-  it('are not told where no rule applies, or a rule fails', async () => {
+  it('are not called if no rule applies or a rule fails', async () => {
     const onVerdict = jest.fn();
     @Controller()
     class Others {
@@ -104,7 +99,7 @@ describe.each(PLATFORMS)('hooks on %s', (platform) => {
 });
 
 describe.each(PLATFORMS)('channels on %s', (platform) => {
-  it('carry verdicts and denials to whoever subscribes', async () => {
+  it('carry verdicts and denials to subscribers', async () => {
     const events: unknown[] = [];
     const listen = (message: unknown, name: unknown): void => {
       const { verdict, context } = message as FreqLimitEvent;
@@ -125,7 +120,7 @@ describe.each(PLATFORMS)('channels on %s', (platform) => {
   });
 });
 
-// last: what subscribes here stays
+// last, since this subscription stays
 it('denials reach a listener outside of the application', async () => {
   denials.clear();
   watchDenials();

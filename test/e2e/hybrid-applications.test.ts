@@ -1,7 +1,6 @@
-import { Controller, Get, Logger, UseGuards } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get, UseGuards } from '@nestjs/common';
 import { EventPattern, MessagePattern, Payload } from '@nestjs/microservices';
-import { FreqLimit, FreqLimitGuard, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, FreqLimitGuard, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { startApp, statuses } from '../support/app.js';
 import {
   callerOf,
@@ -12,6 +11,7 @@ import {
   denied,
 } from '../support/microservices.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 
@@ -22,13 +22,7 @@ afterEach(closeMicroservices);
 
 const events: unknown[] = [];
 
-function logged(level: 'warn' | 'error'): string[] {
-  const lines: string[] = [];
-  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-    lines.push(String(line));
-  });
-  return lines;
-}
+const { warnings } = captureLog();
 
 describe('a hybrid application', () => {
   @Controller()
@@ -67,8 +61,7 @@ describe('a hybrid application', () => {
     'guards before them only where the microservice is connected with { inheritAppConfig: true }: connect it so, or ' +
     'write @UseGuards(FreqLimitGuard) beside the limits, which also ends this warning.';
 
-  it('has no global guard before its messages, and says so when it starts', async () => {
-    const warnings = logged('warn');
+  it('has no global guard on its messages, with a warning at start-up', async () => {
     const transport = await transportOf('tcp');
     const { url } = await startHybrid(transport, { controllers: [Both, Guarded], limits: inRedis() });
     const caller = callerOf(transport);
@@ -78,7 +71,7 @@ describe('a hybrid application', () => {
     expect(warnings).toEqual([warning]);
   });
 
-  it('has it with inheritAppConfig', async () => {
+  it('has the global guard on its messages with inheritAppConfig', async () => {
     const transport = await transportOf('tcp');
     const parts = { controllers: [Both, Guarded], limits: inRedis() };
     await startHybrid(transport, parts, { inheritAppConfig: true });
@@ -89,8 +82,7 @@ describe('a hybrid application', () => {
     expect(await keysOf(suite.client, suite.namespace)).toHaveLength(2);
   });
 
-  it('is not warned where all limited messages are guarded, or have the module’s rules alone', async () => {
-    const warnings = logged('warn');
+  it('has no warning if all limited messages are guarded, or only rules of the module apply', async () => {
     @Controller()
     @UseGuards(class extends FreqLimitGuard {})
     class GuardedAsClass {
@@ -108,8 +100,7 @@ describe('a hybrid application', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('is not meant where there is no HTTP', async () => {
-    const warnings = logged('warn');
+  it('has a warning that a microservice without HTTP does not have', async () => {
     await startMicroservice(await transportOf('tcp'), { controllers: [Both] });
     expect(warnings).toEqual([]);
   });

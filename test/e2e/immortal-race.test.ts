@@ -1,14 +1,14 @@
 import type { Redis } from 'ioredis';
 import { Test } from '@nestjs/testing';
-import { FreqLimitModule, FreqLimitService } from '../../src/index.js';
+import { FreqLimitModule, FreqLimitService } from 'nestjs-freq-limit';
 import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.js';
 
-// The bug that this library grew from. GET; absent: SET with expiry; present: INCR. When the key expires between the
-// GET and the INCR, the INCR makes it anew, without an expiry, and its owner is locked out for ever.
+// The bug that led to this library. GET; absent: SET with expiry; present: INCR. When the key expires between the
+// GET and the INCR, the INCR creates it without an expiry, and its owner is locked out for ever.
 
 const WINDOW_MS = 5;
 
-async function naiveVisit(client: Redis, key: string): Promise<void> {
+async function naiveRequest(client: Redis, key: string): Promise<void> {
   if ((await client.get(key)) === null) await client.set(key, 1, 'PX', WINDOW_MS);
   else await client.incr(key);
 }
@@ -23,19 +23,19 @@ describe('a counter kept by two commands', () => {
   });
   afterAll(() => client.quit());
 
-  it('becomes immortal under real traffic, and ours mends it', async () => {
-    let visits = 0;
+  it('loses its expiry under real traffic, and the library repairs it', async () => {
+    let requests = 0;
     while ((await client.pttl(key)) !== -1) {
-      await naiveVisit(client, key);
-      // on a fast machine one visit in some hundreds; a bound so that a broken test ends
-      expect(++visits).toBeLessThan(2_000_000);
+      await naiveRequest(client, key);
+      // on a fast machine one request in some hundreds; the bound ends a broken test
+      expect(++requests).toBeLessThan(2_000_000);
     }
     await new Promise((resolve) => setTimeout(resolve, 4 * WINDOW_MS));
-    for (let i = 0; i < 500; i++) await naiveVisit(client, key);
+    for (let i = 0; i < 500; i++) await naiveRequest(client, key);
     expect(await client.pttl(key)).toBe(-1);
     expect(Number(await client.get(key))).toBeGreaterThan(500);
 
-    // the same counter, handed to us under the key we count by
+    // the same counter, moved to the key that the library counts by
     const module = await Test.createTestingModule({
       imports: [
         FreqLimitModule.forRoot({ redis: redisUrl(), namespace, timeoutMs: 5_000, denyCache: false }),

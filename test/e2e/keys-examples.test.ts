@@ -6,7 +6,7 @@ import { post, remaining } from '../support/http.js';
 afterEach(closeApps);
 
 describe.each(PLATFORMS)('the examples on %s', (platform) => {
-  it('of keys count an e-mail address and a phone in whatever spelling', async () => {
+  it('of keys count all spellings of an e-mail address and of a phone number together', async () => {
     const { url } = await serve(platform, { imports: [Accounts] });
     const emails = ['Jo@Example.org', ' jo@example.org', 'JO@EXAMPLE.ORG\n', 'jo@example.org'];
     const seen: number[] = [];
@@ -18,7 +18,7 @@ describe.each(PLATFORMS)('the examples on %s', (platform) => {
     expect(left).toEqual([{ call: 4 }, { call: 3 }]);
   });
 
-  it('of configuration hold what the settings say', async () => {
+  it('of configuration apply the limits of the settings', async () => {
     const { url } = await serve(platform, { imports: [Api] });
     const tenant = { headers: { 'x-tenant': 'acme' } };
     expect(await statuses(2, () => fetch(`${url}/export`, tenant))).toEqual([200, 429]);

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { request, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FreqLimit, FreqLimitModule, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { PLATFORMS, startBehindProxy, serve, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';
@@ -83,7 +83,7 @@ describe.each(PLATFORMS)('keys on %s', (platform) => {
     ({ url } = await startApp(platform, { controllers: [Keys] }, undefined, trustLoopback));
   });
 
-  it('count each value on its own, a number as its text', async () => {
+  it('count each value separately, and a number like its string', async () => {
     const seen = [];
     for (const phone of [13800000000, '13800000000', 13800000000, '13900000000', true, 'true', 'true']) {
       seen.push((await post(`${url}/phone`, { phone })).status);
@@ -104,40 +104,40 @@ describe.each(PLATFORMS)('keys on %s', (platform) => {
     ['plain text', { method: 'POST', body: 'phone=1', headers: { 'content-type': 'text/plain' } }],
   ];
 
-  it.each(lacking)('count a request with %s by its address, on a counter of its own', async (label, init) => {
+  it.each(lacking)('count a request with %s by its address, on a separate counter', async (label, init) => {
     const ask = (): Promise<Response> => fetch(`${url}/phone`, init);
     const codes = await statuses(3, ask);
-    // JSON that is no object or list never gets past Express's parser, so to no handler and to no limit
-    const isRefused = platform === 'express' && label === 'null for a body';
-    expect(codes).toEqual(isRefused ? [400, 400, 400] : [201, 201, 429]);
-    // the callers who send a phone are not affected, nor are they by its address as a phone
+    // Express's parser rejects JSON that is not an object or array before any guard
+    const isRejected = platform === 'express' && label === 'null for a body';
+    expect(codes).toEqual(isRejected ? [400, 400, 400] : [201, 201, 429]);
+    // clients that send a phone are not affected, even if they send that address as the phone
     expect((await post(`${url}/phone`, { phone: '127.0.0.1' })).status).toBe(201);
   });
 
-  it('count all ways to leave a key out as one, so that none gives a fresh counter', async () => {
+  it('count all ways to leave a key out on one counter', async () => {
     expect((await post(`${url}/phone`, {})).status).toBe(201);
     expect((await post(`${url}/phone`, { phone: [1] })).status).toBe(201);
     expect((await post(`${url}/phone`, { phone: { a: 1 } })).status).toBe(429);
   });
 
-  it('read a GET without a body, and a doubled query parameter, as lacking', async () => {
+  it('are missing in a GET without a body and in a repeated query parameter', async () => {
     expect(await statuses(3, () => fetch(`${url}/phone`))).toEqual([200, 200, 429]);
     expect(await statuses(3, () => fetch(`${url}/query?q=1&q=2`))).toEqual([200, 200, 429]);
     expect(await statuses(3, () => fetch(`${url}/query?q=1`))).toEqual([200, 200, 429]);
   });
 
-  it('refuse with 400, or leave the rule out, where the rule says so', async () => {
+  it('that are missing answer 400 or skip the rule, by onMissingKey', async () => {
     const denied = await post(`${url}/deny`, {});
     expect([denied.status, ((await denied.json()) as { message: string }).message]).toEqual([
       400,
-      'The request lacks what its limit counts by: body phone',
+      'Missing required value: body.phone',
     ]);
     expect(await statuses(2, () => post(`${url}/deny`, { phone: 1 }))).toEqual([201, 429]);
     expect(await statuses(3, () => post(`${url}/skip`, {}))).toEqual([201, 201, 201]);
     expect(await statuses(2, () => post(`${url}/skip`, { phone: 1 }))).toEqual([201, 429]);
   });
 
-  it('read parameters and headers', async () => {
+  it('are read from parameters and headers', async () => {
     expect(await statuses(2, () => fetch(`${url}/param/7`))).toEqual([200, 429]);
     expect(await statuses(1, () => fetch(`${url}/param/8`))).toEqual([200]);
     expect(await statuses(2, () => fetch(`${url}/header`, { headers: { 'x-api-key': 'k' } }))).toEqual([
@@ -146,11 +146,11 @@ describe.each(PLATFORMS)('keys on %s', (platform) => {
     expect(await statuses(1, () => fetch(`${url}/header`, { headers: { 'x-api-key': 'l' } }))).toEqual([200]);
   });
 
-  it('without a placeholder are one counter for everybody', async () => {
+  it('without a placeholder are one counter for all clients', async () => {
     expect(await statuses(3, () => fetch(`${url}/all`))).toEqual([200, 200, 429]);
   });
 
-  it('never run into each other, whatever characters they have', async () => {
+  it('never collide, whatever characters they have', async () => {
     const odd = [
       'a:b',
       'a',
@@ -192,23 +192,23 @@ describe.each(PLATFORMS)('keys on %s', (platform) => {
   it('come from functions, sync or async, one value or several', async () => {
     expect(await statuses(2, () => fetch(`${url}/function?tenant=a&user=b`))).toEqual([200, 429]);
     expect(await statuses(1, () => fetch(`${url}/function?tenant=a&user=c`))).toEqual([200]);
-    // one of them is missing: by address
+    // one of them is missing, so by address
     expect(await statuses(2, () => fetch(`${url}/function?tenant=a`))).toEqual([200, 429]);
     expect(await statuses(1, () => fetch(`${url}/function?user=b`))).toEqual([429]);
   });
 
-  it('see the address that the application trusts, and no other', async () => {
+  it('use the address that the application trusts, and no other', async () => {
     const ask = (address: string): Promise<Response> => fetch(`${url}/ip`, { headers: from(address) });
     const spoofed = [];
     for (let i = 0; i < 3; i++) spoofed.push((await ask(`6.6.6.${i}, 198.51.100.9`)).status);
     expect(spoofed).toEqual([200, 200, 429]);
-    // Fastify is told to trust nobody here
+    // Fastify trusts no proxy here
     expect((await ask('198.51.100.8')).status).toBe(platform === 'express' ? 200 : 429);
   });
 });
 
 describe('an address on Express that trusts its proxy', () => {
-  it('is an IPv6 network of one client, and IPv4 in IPv6 is IPv4', async () => {
+  it('is an IPv6 /64, and IPv4 in IPv6 is IPv4', async () => {
     const { url } = await startApp('express', { controllers: [Keys] }, undefined, trustLoopback);
     const of = async (...addresses: string[]): Promise<number[]> => {
       const codes = [];
@@ -225,8 +225,8 @@ describe('an address on Express that trusts its proxy', () => {
   });
 });
 
-describe.each(PLATFORMS)('a caller without an address on %s', (platform) => {
-  it('is counted on a counter of its own', async () => {
+describe.each(PLATFORMS)('a client without an address on %s', (platform) => {
+  it('is counted on a separate counter', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'freq-limit-'));
     const socketPath = join(dir, 'http.sock');
     const { app, url } = await serve(platform, { imports: [FreqLimitModule.forRoot()], controllers: [Keys] });
@@ -272,7 +272,7 @@ class Phones {
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
 describe.each(PLATFORMS)('spellings of one value on %s', (platform) => {
-  it('are counters of their own, a number and its text apart', async () => {
+  it('have separate counters, except for a number and its string', async () => {
     const { url } = await startApp(platform, { controllers: [Phones], limits: inRedis() });
     for (const phone of ['Victim@Example.org', ' victim@example.org ', '\tvictim@example.org\n', 138, '138'])
       expect((await post(`${url}/phone`, { phone })).status).toBe(201);
@@ -282,7 +282,7 @@ describe.each(PLATFORMS)('spellings of one value on %s', (platform) => {
 });
 
 describe.each(PLATFORMS)('requests without the key on %s', (platform) => {
-  it('are counted for each address apart', async () => {
+  it('are counted for each address separately', async () => {
     const { url } = await startBehindProxy(platform, Phones, inRedis());
     const lacking = (address: string) => (): Promise<Response> =>
       post(`${url}/phone`, {}, from(address).headers);
@@ -290,7 +290,7 @@ describe.each(PLATFORMS)('requests without the key on %s', (platform) => {
     expect(await statuses(3, lacking('198.51.100.10'))).toEqual([201, 201, 429]);
   });
 
-  it('are counted when they upload a form, whose fields no guard can see', async () => {
+  it('are counted when they upload a form, whose fields guards cannot see', async () => {
     const { url } = await startApp(platform, { controllers: [Phones], limits: inRedis() });
     const upload = (phone: string): Promise<Response> => {
       const body = new FormData();
@@ -299,13 +299,13 @@ describe.each(PLATFORMS)('requests without the key on %s', (platform) => {
     };
     const codes = [];
     for (const phone of ['1', '2', '3']) codes.push((await upload(phone)).status);
-    // without a parser of forms Fastify refuses them before any handler
+    // without a parser for forms Fastify rejects them before any handler
     expect(codes).toEqual(platform === 'express' ? [201, 201, 429] : [415, 415, 415]);
   });
 });
 
-describe.each(PLATFORMS)('on %s', (platform) => {
-  it('a promise of no value counts by address, and an object is never a text', async () => {
+describe.each(PLATFORMS)('values of a key on %s', (platform) => {
+  it('count by address if they are an object, a symbol or a promise of undefined', async () => {
     const byKey = (value: unknown): Type => {
       class Odd {
         get() {

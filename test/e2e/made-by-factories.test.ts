@@ -1,32 +1,18 @@
-import {
-  type INestApplication,
-  Injectable,
-  Logger,
-  Module,
-  type Provider,
-  Scope,
-  SetMetadata,
-} from '@nestjs/common';
+import { type INestApplication, Injectable, Module, type Provider, Scope, SetMetadata } from '@nestjs/common';
 import { ApolloDriver } from '@nestjs/apollo';
-import { jest } from '@jest/globals';
 import { Args, GraphQLModule, Mutation, Query, Resolver } from '@nestjs/graphql';
 import { ExternalContextCreator, LazyModuleLoader } from '@nestjs/core';
-import { FreqLimit, FreqLimitModule, FreqLimitService, isFreqLimitExceeded } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, FreqLimitService, isFreqLimitExceeded } from 'nestjs-freq-limit';
 import { closeApps, serve, startApp } from '../support/app.js';
 import { ask, DRIVERS, fields, startGraphql } from '../support/graphql.js';
+import { captureLog } from '../support/log.js';
 
-// Of what a factory or a value provides, Nest knows no class, and finds resolvers in the instance.
+// Nest does not know the class of a factory's or value's result, and finds resolvers by the instance.
 
-let lines: string[];
-
-beforeEach(() => {
-  lines = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
-});
-afterEach(() => jest.restoreAllMocks());
+const { warnings: lines } = captureLog();
 afterEach(closeApps);
 
-/** A class that no application has seen: what is prepared on its methods stays there. */
+/** A new class, since preparing an application changes the methods of its classes. */
 function newClass() {
   @Resolver()
   class Sms {
@@ -56,7 +42,7 @@ function newClass() {
   return Sms;
 }
 
-/** What the counted mutations answer to these calls, one after the other. */
+/** The answers of these mutations, one after the other. */
 async function answers(url: string, field: string, ...fails: boolean[]): Promise<unknown[]> {
   const seen = [];
   for (const fail of fails) {
@@ -100,22 +86,22 @@ const WAYS: [string, Way][] = [
 ];
 
 describe.each(DRIVERS)('a resolver on %s', (driver) => {
-  // Mercurius says nothing of the code of an error that is not its own
+  // Mercurius leaves out the code of errors that are not its own
   const options = driver === 'mercurius' ? { errorFormatter: codes } : {};
 
-  it.each(WAYS)('made by %s has its limits, and what they count by', async (_, provide) => {
+  it.each(WAYS)('made by %s has its limits and their keys', async (_, provide) => {
     const Sms = newClass();
     const { url } = await startGraphql(driver, { resolvers: [provide(() => new Sms('x'))], options });
     await expectLimits(url);
   });
 
-  it('made under its class is the same', async () => {
+  it('made by a factory under its class has its limits and their keys', async () => {
     const Sms = newClass();
     const resolvers = [{ provide: Sms, useFactory: () => new Sms('x') }];
     await expectLimits((await startGraphql(driver, { resolvers, options })).url);
   });
 
-  it.each(WAYS)('made by %s stops the application where a declaration is wrong', async (_, provide) => {
+  it.each(WAYS)('made by %s stops the application if a declaration is wrong', async (_, provide) => {
     class Wrong extends newClass() {
       @Query(() => String)
       @FreqLimit('1m', -1)
@@ -127,7 +113,7 @@ describe.each(DRIVERS)('a resolver on %s', (driver) => {
   });
 });
 
-it('is prepared before the module of GraphQL looks for resolvers, in whatever order modules are', async () => {
+it('a resolver made by a factory is prepared before the GraphQL module, in any order of modules', async () => {
   const graphql = GraphQLModule.forRoot({
     driver: ApolloDriver,
     autoSchemaFile: true,
@@ -143,7 +129,7 @@ it('is prepared before the module of GraphQL looks for resolvers, in whatever or
   await expectLimits(url);
 });
 
-it('is known to the service by its class', async () => {
+it('a resolver made by a factory is known to the service by its class', async () => {
   const Sms = newClass();
   const resolvers = [{ provide: 'sms', useFactory: () => new Sms('x') }];
   const { app, url } = await startGraphql('apollo', { resolvers });
@@ -152,7 +138,7 @@ it('is known to the service by its class', async () => {
   expect((await app.get(FreqLimitService).peek(check)).tightest?.used).toBe(2);
 });
 
-it('has a line in the log where no guard is called', async () => {
+it('a limited method of a factory’s result without a guard has a warning', async () => {
   class Jobs {
     @FreqLimit('1m', 1)
     run() {}
@@ -161,11 +147,11 @@ it('has a line in the log where no guard is called', async () => {
   expect(lines).toEqual([expect.stringMatching(/^Jobs\.run has a limit, but no decorator of Nest makes it/)]);
 });
 
-it('may be anything: a proxy that shows nothing, an object without a prototype, a list, nothing', async () => {
-  const refuse = (): never => {
+it('the result of a factory may be a closed proxy, an object without a prototype, an array or undefined', async () => {
+  const fail = (): never => {
     throw new Error('not now');
   };
-  const closed = new Proxy({}, { get: () => undefined, getPrototypeOf: refuse, ownKeys: refuse });
+  const closed = new Proxy({}, { get: () => undefined, getPrototypeOf: fail, ownKeys: fail });
   const values = [
     closed,
     Object.create(null),
@@ -182,7 +168,7 @@ it('may be anything: a proxy that shows nothing, an object without a prototype, 
   expect(lines).toEqual([]);
 });
 
-describe('where it cannot be known how a call ends, it counts, and the log says so once', () => {
+describe('a call with an unknown outcome counts, with one warning', () => {
   @Injectable()
   class Queue {
     @SetMetadata('queue', true)
@@ -201,7 +187,7 @@ describe('where it cannot be known how a call ends, it counts, and the log says 
     return creator.create(queue, queue.run, 'run', none, none, none, none, none, 'queue') as never;
   }
 
-  it('as of a class of a module that is loaded later', async () => {
+  it('in a class of a module that is loaded later', async () => {
     const { app } = await startApp('express', {});
     const lazy = await app.get(LazyModuleLoader).load(() => LazyModule);
     const run = callOf(app, lazy.get(Queue));
@@ -214,7 +200,7 @@ describe('where it cannot be known how a call ends, it counts, and the log says 
     ]);
   });
 
-  it('as of an instance for each request, which a factory makes', async () => {
+  it('in a request-scoped instance of a factory', async () => {
     const { app } = await startApp('express', {
       providers: [{ provide: 'queue', scope: Scope.REQUEST, useFactory: () => new Queue() }],
     });
@@ -231,7 +217,7 @@ interface Failed {
   readonly errors: readonly { readonly message: string; readonly extensions?: { readonly code?: unknown } }[];
 }
 
-/** As Apollo does: a code for every error. */
+/** Like Apollo: a code for every error. */
 function codes({ data, errors }: Failed): unknown {
   const coded = errors.map(({ message, extensions }) => ({
     message,

@@ -1,11 +1,4 @@
-import {
-  type CanActivate,
-  Controller,
-  type ExecutionContext,
-  Injectable,
-  Logger,
-  UseGuards,
-} from '@nestjs/common';
+import { type CanActivate, Controller, type ExecutionContext, Injectable, UseGuards } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { EventPattern, MessagePattern, Payload, RpcException, type TcpContext } from '@nestjs/microservices';
 import type { Socket } from 'node:net';
@@ -16,7 +9,7 @@ import {
   type FreqLimitOptions,
   FreqLimitVerdict,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { until } from '../support/cluster.js';
 import {
   type Broker,
@@ -28,6 +21,7 @@ import {
   denied,
 } from '../support/microservices.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, uniqueNamespace } from '../support/redis.js';
 import { signal } from '../support/signal.js';
@@ -35,12 +29,12 @@ import { signal } from '../support/signal.js';
 const suite = redisSuite();
 const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 const BROKERS: readonly Broker[] = ['tcp', 'redis'];
-/** Channels of the Redis that all suites share. */
+/** A prefix for channels, since all suites share one Redis. */
 const ON = uniqueNamespace();
 
 afterEach(closeMicroservices);
 
-/** Says who calls, as guards of applications do. */
+/** Sets the user, as guards of applications do. */
 @Injectable()
 class Recognise implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -109,13 +103,7 @@ class Users {
   }
 }
 
-function logged(level: 'warn' | 'error'): string[] {
-  const lines: string[] = [];
-  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-    lines.push(String(line));
-  });
-  return lines;
-}
+const { warnings } = captureLog();
 
 describe.each(BROKERS)('a microservice over %s', (broker) => {
   async function start(limits: FreqLimitOptions = {}) {
@@ -134,7 +122,7 @@ describe.each(BROKERS)('a microservice over %s', (broker) => {
     return answers;
   };
 
-  it('runs handlers without rules, and asks no store', async () => {
+  it('runs handlers without rules, without a store call', async () => {
     const onVerdict = jest.fn();
     const caller = await start({ ...inRedis(), onVerdict });
     expect(await asked(caller, 3, 'free')).toEqual(['free', 'free', 'free']);
@@ -142,37 +130,36 @@ describe.each(BROKERS)('a microservice over %s', (broker) => {
     expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
   });
 
-  it('denies what is too much, by what the payload says', async () => {
+  it('denies messages over the limit, by a field of the payload', async () => {
     const caller = await start(inRedis());
     expect(await asked(caller, 3, 'phone', { phone: 1 })).toEqual(['sent', 'sent', denied()]);
     expect(await asked(caller, 1, 'phone', { phone: 2 })).toEqual(['sent']);
     expect(await asked(caller, 1, 'free')).toEqual(['free']);
   });
 
-  it('shows a handler its verdict', async () => {
+  it('gives a handler its verdict', async () => {
     expect(await asked(await start(), 3, 'verdict')).toEqual([1, 0, denied()]);
   });
 
-  it('shows it with a payload of a plain value too', async () => {
+  it('gives a handler its verdict with a payload that is a string', async () => {
     expect(await asked(await start(), 2, 'verdict', 'plain')).toEqual([1, 0]);
   });
 
-  it('counts only failures where a rule says so', async () => {
+  it('counts only failures with countWhen', async () => {
     const caller = await start(inRedis());
     expect(await asked(caller, 3, 'failures', { fails: false })).toEqual(['right', 'right', 'right']);
     const wrong = { error: { status: 'error', message: 'wrong' } };
     expect(await asked(caller, 3, 'failures', { fails: true })).toEqual([wrong, wrong, denied()]);
   });
 
-  it('answers all where a rule only reports', async () => {
-    const warnings = logged('warn');
+  it('answers all messages of a shadow rule', async () => {
     expect(await asked(await start(), 2, 'shadow')).toEqual(['ok', 'ok']);
     expect(warnings).toEqual([
       'FREQ_LIMIT_SHADOW_DENIED: Messages.shadow, rule "1m": this shadow rule would have denied a request',
     ]);
   });
 
-  it('drops events that are too many', async () => {
+  it('drops events over the limit', async () => {
     const onDenied = jest.fn();
     const caller = await start({ onDenied });
     events.length = 0;
@@ -181,19 +168,19 @@ describe.each(BROKERS)('a microservice over %s', (broker) => {
     expect(events).toEqual([1, 2]);
   });
 
-  it('refuses a message without its key where the rule says so', async () => {
+  it('rejects a message without its key with onMissingKey: deny', async () => {
     expect(await asked(await start(), 1, 'needs')).toEqual([
       {
         error: {
           status: 'error',
           code: 'BAD_REQUEST',
-          message: 'The request lacks what its limit counts by: body phone',
+          message: 'Missing required value: body.phone',
         },
       },
     ]);
   });
 
-  it('tells a client of an application’s own exception', async () => {
+  it('sends the exception of the application', async () => {
     const caller = await start({ exceptionFactory: () => new RpcException({ mine: true }) });
     expect((await asked(caller, 3, 'phone', { phone: 1 })).at(-1)).toEqual({ error: { mine: true } });
   });
@@ -206,7 +193,7 @@ describe.each(BROKERS)('a microservice over %s', (broker) => {
     expect(await asked(caller, 1, 'user', { as: 'u2' })).toEqual(['ok']);
   });
 
-  it('never lets more than the limit pass of many at once', async () => {
+  it('allows exactly the limit of many messages at once', async () => {
     const caller = await start(inRedis());
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => caller.ask(`${ON}.phone`, { phone: 1 })),
@@ -216,10 +203,10 @@ describe.each(BROKERS)('a microservice over %s', (broker) => {
   });
 });
 
-describe('an address', () => {
+describe('an address of a message', () => {
   const rules = [{ window: '1m', limit: 2, key: '{ip}', name: 'app' }] as const;
 
-  it('is the socket’s over TCP, for rules of the module too', async () => {
+  it('is the socket’s over TCP, also for rules of the module', async () => {
     const transport = await transportOf('tcp');
     await startMicroservice(transport, { limits: { ...inRedis(), rules }, controllers: [Messages] });
     const caller = callerOf(transport);
@@ -229,9 +216,8 @@ describe('an address', () => {
     expect((await keysOf(suite.client, suite.namespace))[0]).toMatch(/:127\.0\.0\.1$/);
   });
 
-  it('does not exist behind a broker: rules of the module leave messages alone, a handler’s own counts all of them', async () => {
+  it('does not exist with a broker: rules of the module do not apply, and a rule of the handler counts all messages together', async () => {
     const transport = await transportOf('redis');
-    const warnings = logged('warn');
     await startMicroservice(transport, { limits: { ...inRedis(), rules }, controllers: [Messages] });
     const [one, two] = [callerOf(transport), callerOf(transport)];
     for (let i = 0; i < 4; i++) expect(await one.ask(`${ON}.free`, {})).toBe('free');
@@ -242,7 +228,7 @@ describe('an address', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('is known of TCP clients that are gone when their message’s turn comes, so that none escapes', async () => {
+  it('is known of TCP clients that disconnect before their message is handled', async () => {
     const [come, gone, done] = [signal(), signal(), signal()];
     class Late implements CanActivate {
       async canActivate(context: ExecutionContext) {
@@ -276,7 +262,7 @@ describe('an address', () => {
 });
 
 describe('the example', () => {
-  it('limits codes for a phone', async () => {
+  it('limits codes by phone', async () => {
     const transport = await transportOf('tcp');
     await startHybrid(transport, { controllers: [CodesController] });
     const caller = callerOf(transport);

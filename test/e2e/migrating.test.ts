@@ -9,7 +9,7 @@ import { post } from '../support/http.js';
 
 afterEach(closeApps);
 
-/** An example, counting in memory whatever the environment of the tests says. */
+/** An example, counting in memory whatever the environment of the tests is. */
 async function start(
   platform: Platform,
   module: Type,
@@ -49,7 +49,7 @@ describe.each(PLATFORMS)('coming from elsewhere, on %s', (platform) => {
     const { url, clock } = await start(platform, AccountModule);
     const login = (user: string) => (): Promise<Response> => post(`${url}/login`, { user });
     await expectLimited(login('ann'), { passes: 2, retryAfter: 900 });
-    // the three were visits of the whole application, and filled its minute
+    // the three were requests of the whole application, and filled its minute
     await expectLimited(() => fetch(`${url}/account`), { passes: 0, retryAfter: 60 });
     await expectNotLimited(() => fetch(`${url}/health`), { requests: 5 });
     clock.advance('1m');
@@ -57,7 +57,7 @@ describe.each(PLATFORMS)('coming from elsewhere, on %s', (platform) => {
     await expectLimited(login('bob'), { passes: 2, retryAfter: 900 });
   });
 
-  it('asks the service for what limiters were asked', async () => {
+  it('replaces calls of limiters by calls of the service', async () => {
     const { app, clock } = await start(platform, LoginLimitsModule);
     const limits = app.get(LoginLimits);
     for (const left of [4, 3, 2, 1, 0]) {

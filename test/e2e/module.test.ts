@@ -1,5 +1,4 @@
-import { Controller, Get, Injectable, Logger, Module } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get, Injectable, Module } from '@nestjs/common';
 import { ExternalContextCreator, LazyModuleLoader } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
@@ -12,8 +11,9 @@ import {
   type FreqLimitOptionsFactory,
   FreqLimitService,
   isFreqLimitExceeded,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
+import { captureLog } from '../support/log.js';
 import { clientOf, keysOf, plainClient, redisUrl, uniqueNamespace } from '../support/redis.js';
 
 @Controller()
@@ -35,8 +35,9 @@ class Settings implements FreqLimitOptionsFactory {
 @Module({ providers: [Settings], exports: [Settings] })
 class SettingsModule {}
 
+const { lines } = captureLog();
+
 afterEach(closeApps);
-afterEach(() => jest.restoreAllMocks());
 
 describe.each(PLATFORMS)('the module on %s', (platform) => {
   it.each([
@@ -66,7 +67,7 @@ describe.each(PLATFORMS)('the module on %s', (platform) => {
     expect(await statuses(1, () => fetch(url))).toEqual([429]);
   });
 
-  it('keeps two applications of one process apart', async () => {
+  it('keeps two applications of one process separate', async () => {
     const a = await serve(platform, {
       imports: [FreqLimitModule.forRoot({ headers: 'none' })],
       controllers: [Limited],
@@ -81,7 +82,7 @@ describe.each(PLATFORMS)('the module on %s', (platform) => {
     expect((await fetch(b.url)).headers.has('x-ratelimit-limit')).toBe(true);
   });
 
-  it('shares counters of one namespace on one Redis, and keeps two apart', async () => {
+  it('shares the counters of one namespace, and keeps two namespaces separate', async () => {
     const [one, two] = [uniqueNamespace(), uniqueNamespace()];
     const start = (namespace: string) =>
       serve(platform, {
@@ -118,7 +119,7 @@ describe('the module', () => {
     [
       'an unknown option',
       () => FreqLimitModule.forRoot({ prefix: 'x' } as never),
-      /prefix: is not known here; did you mean namespace\?/,
+      /prefix: unknown option; did you mean namespace\?/,
     ],
     [
       'a wrong value',
@@ -126,43 +127,43 @@ describe('the module', () => {
       /headers: "yes" is not one of 'draft'/,
     ],
     [
-      'a factory that answers nothing',
+      'a factory that returns undefined',
       () => FreqLimitModule.forRootAsync({ useFactory: () => undefined as never }),
       /undefined is not an object/,
     ],
     [
       'a factory’s globalGuard',
       () => FreqLimitModule.forRootAsync({ useFactory: () => ({ globalGuard: false }) as never }),
-      /globalGuard beside useFactory/,
+      /globalGuard next to useFactory/,
     ],
     [
       'a factory that rejects',
       () => FreqLimitModule.forRootAsync({ useFactory: () => Promise.reject(new Error('no vault')) }),
       /no vault/,
     ],
-    ['no Redis at all', () => FreqLimitModule.forRoot({ redis: {} }), /redis: \[object\] is not a URL/],
+    ['an empty redis option', () => FreqLimitModule.forRoot({ redis: {} }), /redis: \[object\] is not a URL/],
     [
       'a number for Redis',
       () => FreqLimitModule.forRoot({ redis: 6379 as never }),
       /redis: 6379 is not a URL/,
     ],
-  ])('refuses %s when the application starts', async (_, module, message) => {
+  ])('rejects %s when the application starts', async (_, module, message) => {
     await expect(async () => compile(module())).rejects.toThrow(message);
   });
 
   it.each([
-    ['nothing to make options with', {}, /give one of useFactory, useClass and useExisting/],
-    ['two ways to make options', { useFactory: () => ({}), useClass: Settings }, /give one of/],
+    ['a missing factory', {}, /give one of useFactory, useClass and useExisting/],
+    ['two factories', { useFactory: () => ({}), useClass: Settings }, /give one of/],
     [
-      'an option beside the factory',
+      'an option next to the factory',
       { useFactory: () => ({}), redis: 'redis://x' },
-      /redis: is not known here/,
+      /redis: unknown option/,
     ],
-  ])('refuses %s in forRootAsync', (_, options, message) => {
+  ])('rejects %s in forRootAsync', (_, options, message) => {
     expect(() => FreqLimitModule.forRootAsync(options as never)).toThrow(message);
   });
 
-  it('refuses to be registered twice, and says by whom', async () => {
+  it('rejects a second registration, and names the module of it', async () => {
     @Module({ imports: [FreqLimitModule.forRoot({ headers: 'none' })] })
     class FeatureModule {}
     @Module({ imports: [FreqLimitModule.forRoot(), FeatureModule] })
@@ -174,7 +175,7 @@ describe('the module', () => {
     await module.close().catch(() => undefined);
   });
 
-  it('lends its service to modules that import nothing of it', async () => {
+  it('provides its service to modules that do not import it', async () => {
     @Injectable()
     class Worker {
       constructor(readonly limits: FreqLimitService) {}
@@ -188,7 +189,7 @@ describe('the module', () => {
     await module.close();
   });
 
-  it('closes the connection it made, and leaves the client it was handed', async () => {
+  it('closes its own connection, and not a client of the application', async () => {
     const own = await compile(FreqLimitModule.forRoot({ redis: redisUrl(), namespace: uniqueNamespace() }));
     await own.init();
     const client = clientOf(own.get<object>(FREQ_LIMIT_STORE));
@@ -209,7 +210,7 @@ describe('the module', () => {
   });
 
   it.each([false, true])(
-    'counts through a client with options of its own (auto-pipelining %p), and leaves it alone',
+    'counts with a client of the application (auto-pipelining %p), and leaves it open',
     async (enableAutoPipelining) => {
       const namespace = uniqueNamespace();
       const client = new Redis(redisUrl(), {
@@ -244,36 +245,25 @@ describe('the module', () => {
 
   it.each<[string, object, readonly RegExp[]]>([
     [
-      'the options it has by default',
+      'default options',
       {},
       [/maxRetriesPerRequest: 0 .*count a visit twice|twice.*maxRetries/, /socketTimeout/],
     ],
     ['no retries', { maxRetriesPerRequest: 0 }, [/socketTimeout/]],
-    ['all that a limiter needs', { autoResendUnfulfilledCommands: false, socketTimeout: 10_000 }, []],
-  ])('tells what is wrong with a client that is handed in with %s', async (_, options, complaints) => {
-    const lines: string[] = [];
-    jest
-      .spyOn(Logger.prototype, 'warn')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
+    ['the options that a limiter needs', { autoResendUnfulfilledCommands: false, socketTimeout: 10_000 }, []],
+  ])('warns about a client of the application with %s', async (_, options, warnings) => {
     const client = new Redis(redisUrl(), options);
     const module = await compile(FreqLimitModule.forRoot({ redis: client, namespace: uniqueNamespace() }));
     await module.init();
-    expect(lines).toEqual(complaints.map((complaint) => expect.stringMatching(complaint) as string));
+    expect(lines).toEqual(warnings.map((warning) => expect.stringMatching(warning) as string));
     expect(lines.join()).not.toContain('undefined');
     await module.close();
     await client.quit();
   });
 
-  it('starts with Redis away, tells the log once, and counts when Redis comes', async () => {
+  it('starts while Redis is down, with one log line, and counts when Redis is up', async () => {
     const { startServer, freePort } = await import('../support/server.js');
     const port = await freePort();
-    const lines: string[] = [];
-    jest
-      .spyOn(Logger.prototype, 'error')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
-    jest
-      .spyOn(Logger.prototype, 'warn')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
     const { url, app } = await serve('express', {
       imports: [
         FreqLimitModule.forRoot({
@@ -291,7 +281,7 @@ describe('the module', () => {
     ]).toEqual([503, []]);
     expect(await refused.json()).toMatchObject({
       statusCode: 503,
-      message: 'The request limit cannot be checked at the moment',
+      message: 'The request limit cannot be checked right now. Try again later.',
     });
     await statuses(20, () => fetch(url));
     expect(refused.headers.get('retry-after')).toBe('1');
@@ -309,7 +299,7 @@ describe('the module', () => {
 });
 
 describe('a module loaded later', () => {
-  it('has its handlers limited, by their own rules and the module’s', async () => {
+  it('has its handlers limited by their own rules and those of the module', async () => {
     @Injectable()
     class Late {
       @FreqLimit({ window: '1m', limit: 2, name: 'late' })

@@ -6,7 +6,7 @@ import {
   FreqLimitService,
   isFreqLimitError,
   SkipFreqLimit,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 
 afterEach(closeApps);
@@ -46,7 +46,7 @@ class Other {
   }
 }
 
-/** What stops an application with this controller. */
+/** The message of the error that stops an application with this controller. */
 async function startUpError(limits: FreqLimitOptions, ...controllers: Type[]): Promise<string> {
   try {
     await startApp('express', { controllers, limits });
@@ -70,17 +70,17 @@ function withDecorator(...args: unknown[]): Type {
 }
 
 describe.each(PLATFORMS)('a named rule on %s', (platform) => {
-  it('counts where it is referred to, under its name', async () => {
+  it('counts where it is referenced, under its name', async () => {
     const { url } = await startApp(platform, { controllers: [Auth, Other], limits: { namedRules } });
     const first = await fetch(`${url}/auth/login`);
     expect(first.headers.get('ratelimit-policy')).toBe('"shared";q=3;w=60, "login";q=2;w=900');
     expect(await statuses(2, () => fetch(`${url}/auth/login`))).toEqual([200, 429]);
-    // each handler on its own, but what says app is one for all
+    // each handler separately, except for a rule with the scope app
     expect(await statuses(3, () => fetch(`${url}/other/login`))).toEqual([200, 200, 429]);
     expect(await statuses(2, () => fetch(`${url}/other/shared`))).toEqual([200, 429]);
   });
 
-  it('is changed in parts by a reference', async () => {
+  it('can be changed in parts by a reference', async () => {
     const { url } = await startApp(platform, { controllers: [Auth], limits: { namedRules } });
     expect((await fetch(`${url}/auth/admin?user=a`)).headers.get('ratelimit-policy')).toBe(
       '"login";q=1;w=900',
@@ -89,7 +89,7 @@ describe.each(PLATFORMS)('a named rule on %s', (platform) => {
     expect(await statuses(1, () => fetch(`${url}/auth/admin?user=b`))).toEqual([200]);
   });
 
-  it('may be one of the module’s rules, and come from a factory', async () => {
+  it('can be one of the module’s rules, and come from a factory', async () => {
     const useFactory = (): Promise<FreqLimitOptions> =>
       Promise.resolve({ namedRules, rules: ['login', { window: '1h', limit: 50 }] });
     const { url, app } = await serve(platform, {
@@ -120,10 +120,10 @@ describe('a reference stops the application', () => {
     [
       'to no rule',
       ['logn'],
-      '@FreqLimit on Sms.send: there is no rule called "logn" in namedRules of FreqLimitModule; the names are login, shared',
+      '@FreqLimit on Sms.send: no rule in namedRules of FreqLimitModule has the name "logn"; the names are login, shared',
     ],
-    ['to a window', ['1m'], "its limit is missing: @FreqLimit('1m', limit)"],
-    ['to a window whose limit is undefined', ['1m', undefined], 'its limit is missing'],
+    ['to a window', ['1m'], "for a rule with this window, add its limit: @FreqLimit('1m', limit)"],
+    ['to a window whose limit is undefined', ['1m', undefined], 'add its limit: @FreqLimit'],
     ['with a wrong change', ['login', { limit: -1 }], '@FreqLimit on Sms.send: limit: -1 is not'],
     ['with a name', ['login', { name: 'x' }], '@FreqLimit on Sms.send: "login": name: '],
   ])('%s', async (_, args, message) => {
@@ -132,7 +132,7 @@ describe('a reference stops the application', () => {
 
   it('of the module too', async () => {
     expect(await startUpError({ namedRules, rules: ['nobody'] })).toContain(
-      'rules[0] of FreqLimitModule: there is no rule called "nobody"',
+      'rules[0] of FreqLimitModule: no rule in namedRules of FreqLimitModule has the name "nobody"',
     );
   });
 
@@ -146,12 +146,12 @@ describe('a reference stops the application', () => {
   });
 
   it.each([
-    ['a list', []],
+    ['an array', []],
     ['null', null],
-    ['a text', 'login'],
-  ])('where the table is %s', async (_, table) => {
-    expect(await startUpError({ namedRules: table as never })).toContain(
-      'FreqLimitModule: namedRules: is not an object of rules by their names',
+    ['a string', 'login'],
+  ])('if the table is %s', async (_, table) => {
+    expect(await startUpError({ namedRules: table as never })).toMatch(
+      /^FreqLimitModule: namedRules: .+ is not an object of rules by name, such as /,
     );
   });
 });

@@ -1,11 +1,12 @@
-import { Controller, type ExecutionContext, Logger, Post, type Type } from '@nestjs/common';
-import { jest } from '@jest/globals';
-import { FreqLimit, type FreqLimitRule, FreqLimitService, isFreqLimitError } from '../../src/index.js';
+import { Controller, type ExecutionContext, Post, type Type } from '@nestjs/common';
+import { FreqLimit, type FreqLimitRule, FreqLimitService, isFreqLimitError } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp } from '../support/app.js';
 import { post } from '../support/http.js';
+import { captureLog } from '../support/log.js';
+
+const { errors: lines } = captureLog();
 
 afterEach(closeApps);
-afterEach(() => jest.restoreAllMocks());
 
 @Controller()
 class Accounts {
@@ -62,7 +63,7 @@ const SPELLINGS = [
   'vic\u200btim@example.org',
 ];
 
-describe.each(PLATFORMS)('values that must meet on %s', (platform) => {
+describe.each(PLATFORMS)('spellings of one value on %s', (platform) => {
   let url: string;
   let service: FreqLimitService;
   beforeEach(async () => {
@@ -76,7 +77,7 @@ describe.each(PLATFORMS)('values that must meet on %s', (platform) => {
     return seen;
   };
 
-  it('are one counter where the rule says how they are spelt', async () => {
+  it('share a counter if the rule normalizes them', async () => {
     expect(
       await codes(
         'email',
@@ -93,7 +94,7 @@ describe.each(PLATFORMS)('values that must meet on %s', (platform) => {
     ).toEqual([201, 429, 429, 201, 429, 429]);
   });
 
-  it('are several where it says nothing, but for a number and its text', async () => {
+  it('have separate counters without normalize, except for a number and its string', async () => {
     expect(
       await codes(
         'plain',
@@ -108,13 +109,13 @@ describe.each(PLATFORMS)('values that must meet on %s', (platform) => {
     ).toEqual([201, 429]);
   });
 
-  it('are spelt by placeholder', async () => {
+  it('are normalized by placeholder', async () => {
     const tenants = ['a', 'a', 'A', ' a'];
     const bodies = tenants.map((tenant, i) => ({ email: SPELLINGS[i], tenant }));
     expect(await codes('both', bodies)).toEqual([201, 429, 201, 201]);
   });
 
-  it('are missing where nothing is left of them: one counter by address', async () => {
+  it('are missing if nothing is left of them, and counted by address', async () => {
     expect(await codes('phone', [{ phone: 'none' }, { phone: '+' }, {}])).toEqual([201, 429, 429]);
   });
 
@@ -127,15 +128,12 @@ describe.each(PLATFORMS)('values that must meet on %s', (platform) => {
     expect(await codes('email', [{ email: 'victim@example.org' }])).toEqual([201]);
   });
 
-  it('are a 500 where their function fails, with a line in the log', async () => {
-    const lines: string[] = [];
-    jest
-      .spyOn(Logger.prototype, 'error')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
+  it('answer 500 if the normalize function fails, with a log line', async () => {
     expect(await codes('own', [{ v: 'throw' }, { v: 'nonsense' }, { v: 'ab' }, { v: 'ac' }])).toEqual([
       500, 500, 201, 429,
     ]);
-    const place = '@FreqLimit on Accounts.own, rule "n": the normalize function failed';
+    const place =
+      'FREQ_LIMIT_RULE_FAILED: The request got 500: @FreqLimit on Accounts.own, rule "n": the normalize function failed';
     expect(lines[0]).toBe(`${place}: it threw Error`);
     const check = { controller: Accounts, handler: 'own', rule: 'n', key: 'throw' };
     await expect(service.peek(check)).rejects.toMatchObject({ code: 'FREQ_LIMIT_RULE_FAILED' });
@@ -147,9 +145,9 @@ describe.each(PLATFORMS)('values that must meet on %s', (platform) => {
 
 describe.each(PLATFORMS)('a value that is too long on %s', (platform) => {
   const phone = { window: '1m', limit: 1, normalize: 'phone' } as const;
-  let asked = 0;
-  const spell = (value: string): string => {
-    asked++;
+  let calls = 0;
+  const trim = (value: string): string => {
+    calls++;
     return value.trim();
   };
 
@@ -182,21 +180,21 @@ describe.each(PLATFORMS)('a value that is too long on %s', (platform) => {
       return 'ok';
     }
     @Post('twice')
-    @FreqLimit({ window: '1m', limit: 2, key: '{body.phone}', normalize: spell })
-    @FreqLimit({ window: '1h', limit: 2, key: 'phone:{body.phone}', normalize: spell })
-    @FreqLimit({ window: '1d', limit: 2, key: (context) => bodyOf(context).phone, normalize: spell })
+    @FreqLimit({ window: '1m', limit: 2, key: '{body.phone}', normalize: trim })
+    @FreqLimit({ window: '1h', limit: 2, key: 'phone:{body.phone}', normalize: trim })
+    @FreqLimit({ window: '1d', limit: 2, key: (context) => bodyOf(context).phone, normalize: trim })
     twice() {
       return 'ok';
     }
   }
 
-  it('denies the request, whatever onMissingKey says, so that padding evades no limit', async () => {
+  it('denies the request, whatever onMissingKey is, so that padding evades no limit', async () => {
     const { url, app } = await startApp(platform, { controllers: [Codes] });
     const padded = `${' '.repeat(2_000)}13800000000`;
     for (const path of ['skip', 'list', 'function', 'dynamic']) {
       const answer = await post(`${url}/${path}`, { phone: padded });
       expect([path, answer.status]).toEqual([path, 400]);
-      expect(await answer.text()).toContain('too long');
+      expect(await answer.text()).toContain('Value too long');
       expect((await post(`${url}/${path}`, { phone: `${' '.repeat(900)}138` })).status).toBe(201);
       expect((await post(`${url}/${path}`, { phone: '138' })).status).toBe(429);
     }
@@ -208,11 +206,11 @@ describe.each(PLATFORMS)('a value that is too long on %s', (platform) => {
 
   it('does not apply to a normalize function, which is called once for each request', async () => {
     const { url } = await startApp(platform, { controllers: [Codes] });
-    asked = 0;
+    calls = 0;
     expect((await post(`${url}/twice`, { phone: `${' '.repeat(2_000)}138` })).status).toBe(201);
-    expect(asked).toBe(1);
+    expect(calls).toBe(1);
     expect((await post(`${url}/twice`, { phone: '138' })).status).toBe(201);
-    expect(asked).toBe(2);
+    expect(calls).toBe(2);
     expect((await post(`${url}/twice`, { phone: ' 138' })).status).toBe(429);
   });
 });
@@ -233,7 +231,7 @@ describe('two rules on one counter', () => {
   const start = (...both: FreqLimitRule['normalize'][]) =>
     startApp('express', { controllers: both.map(controllerWith) });
 
-  it('are refused where they spell its values otherwise', async () => {
+  it('are rejected if they normalize its values differently', async () => {
     for (const other of [undefined, 'phone', (value: string) => value] as const) {
       const error: unknown = await start('email', other).catch((thrown: unknown) => thrown);
       expect(isFreqLimitError(error) && error.message).toContain(
@@ -242,7 +240,7 @@ describe('two rules on one counter', () => {
     }
   });
 
-  it('stand where they mean the same', async () => {
+  it('are accepted if they normalize its values alike', async () => {
     await expect(start('email', { 'body.email': 'email' })).resolves.toBeDefined();
   });
 });

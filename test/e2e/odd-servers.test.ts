@@ -1,34 +1,26 @@
-import { Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { FreqLimitService } from 'nestjs-freq-limit';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeApps, startApp } from '../support/app.js';
+import { captureLog } from '../support/log.js';
 import { type OddServer, startOddServer } from '../support/odd-server.js';
 import { uniqueNamespace } from '../support/redis.js';
 
-let lines: string[];
+const { lines } = captureLog();
 let server: OddServer | undefined;
 
-beforeEach(() => {
-  lines = [];
-  for (const level of ['error', 'warn'] as const) {
-    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
-  }
-});
 afterEach(async () => {
-  jest.restoreAllMocks();
   await closeApps();
   await server?.stop();
 });
 
-describe('a server that connects, and answers no script', () => {
+describe('a server that accepts connections and answers no script', () => {
   it.each<[string, (socket: Socket) => void]>([
     ['closes the connection', (socket) => void socket.destroy()],
     ['resets the connection', (socket) => void socket.resetAndDestroy()],
     ['answers in another protocol', (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')],
     ['answers nonsense', (socket) => void socket.write('*0\r\n')],
-  ])('is soon asked no more, and told in one line, where it %s', async (_, onScript) => {
+  ])('is no longer called, with one log line, if it %s', async (_, onScript) => {
     server = await startOddServer(onScript);
     const limits = { namespace: uniqueNamespace(), redis: server.url, timeoutMs: 5_000 };
     const { app } = await startApp('express', { limits });
@@ -40,7 +32,7 @@ describe('a server that connects, and answers no script', () => {
       await sleep(2);
     }
     expect(service.health()).toMatchObject({ isUp: false });
-    // connections come and go meanwhile, which says nothing of scripts
+    // connections come and go in the meantime, which proves nothing about scripts
     const before = server.scripts;
     for (let i = 0; i < 200; i++) {
       expect(await charge(`b${i}`)).toBe('memory');

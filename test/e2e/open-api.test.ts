@@ -10,7 +10,7 @@ import {
 } from '@nestjs/swagger';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FreqLimit, type FreqLimitOptions, SkipFreqLimit } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions, SkipFreqLimit } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp } from '../support/app.js';
 
 afterEach(closeApps);
@@ -76,7 +76,7 @@ class Shadows {
   }
 }
 
-/** The document of an application that has not been started yet. */
+/** The document of an application that has not been started. */
 async function documentOf(
   controllers: Type[],
   limits: FreqLimitOptions = {},
@@ -97,7 +97,7 @@ const text = { type: 'string' };
 const seconds = { type: 'integer', minimum: 1, description: 'Seconds until it would pass' };
 
 describe.each(PLATFORMS)('an OpenAPI document on %s', (platform) => {
-  it('tells of a denial: its headers and its body', async () => {
+  it('describes the headers and the body of a denial', async () => {
     const responses = responsesOf(await documentOf([Cats], {}, platform), '/cats/plain');
     expect(responses).toEqual({
       200: { description: '' },
@@ -134,7 +134,7 @@ describe.each(PLATFORMS)('an OpenAPI document on %s', (platform) => {
 });
 
 describe('an OpenAPI document', () => {
-  it('keeps what the handler is documented with, and its success where that says nothing', async () => {
+  it('keeps the documentation of the handler, and its default success response', async () => {
     const document = await documentOf([Cats]);
     expect(Object.keys(responsesOf(document, '/cats/made', 'post'))).toEqual(['202', '429', '503']);
     const { 200: ok, 429: denial } = responsesOf(document, '/cats/typed');
@@ -147,7 +147,7 @@ describe('an OpenAPI document', () => {
     expect(denial).toHaveProperty('headers');
   });
 
-  it('has the denial in the words of the application where it has some, for a handler or a class', async () => {
+  it('keeps the documentation of 429 that a handler or a class has', async () => {
     const document = await documentOf([Cats, Dogs]);
     expect(responsesOf(document, '/cats/own')).toEqual({ 429: { description: 'in words of my own' } });
     const dogs = responsesOf(document, '/dogs');
@@ -155,14 +155,14 @@ describe('an OpenAPI document', () => {
     expect(dogs['429']).toEqual({ description: 'no more dogs' });
   });
 
-  it('says nothing where nothing is denied', async () => {
+  it('has no 429 for handlers that are never denied', async () => {
     const document = await documentOf([Cats, Shadows]);
     expect(responsesOf(document, '/cats/skipped')).toEqual({ 200: { description: '' } });
     expect(responsesOf(document, '/shadows')).toEqual({ 200: { description: '' } });
     expect(responsesOf(document, '/shadows', 'post')).toEqual({ 201: { description: '' } });
   });
 
-  it('tells of rules of the module on every route', async () => {
+  it('has a 429 on every route for rules of the module', async () => {
     const document = await documentOf([Shadows], { rules: [{ ...minute, name: 'module' }] });
     expect(Object.keys(responsesOf(document, '/shadows'))).toEqual(['200', '429']);
     expect(Object.keys(responsesOf(document, '/shadows', 'post'))).toEqual(['201', '429']);
@@ -176,7 +176,7 @@ describe('an OpenAPI document', () => {
     expect(Object.keys(denial!['headers'] as object)).toEqual(names);
   });
 
-  it('names no headers where none are sent, and no body where the application makes it', async () => {
+  it('has no headers if none are sent, and no body if the exceptionFactory makes it', async () => {
     const limits = { headers: 'none', exceptionFactory: () => new Error('mine') } as const;
     const { 429: denial } = responsesOf(await documentOf([Cats], limits), '/cats/plain');
     expect(denial).toEqual({ description: 'Too many requests: a limit denies this one' });
@@ -202,7 +202,7 @@ describe('an OpenAPI document', () => {
     });
   });
 
-  it('is that of its own application, also where another had the same controllers', async () => {
+  it('describes its own application, also if another has the same controllers', async () => {
     await documentOf([Shadows, Cats], { errorFormat: 'problem', rules: [{ ...minute, statusCode: 503 }] });
     const document = await documentOf([Shadows, Cats], { rules: [{ ...minute, name: 'module' }] });
     expect(Object.keys(responsesOf(document, '/shadows'))).toEqual(['200', '429']);
@@ -211,7 +211,7 @@ describe('an OpenAPI document', () => {
     expect(others).toEqual({ 200: { description: '' } });
   });
 
-  it('tells of an inherited handler what any of its classes denies', async () => {
+  it('describes an inherited handler by the rules of all of its classes', async () => {
     class Base {
       @Get('inherited')
       inherited() {
@@ -228,7 +228,7 @@ describe('an OpenAPI document', () => {
     expect(Object.keys(responsesOf(document, '/second/inherited'))).toEqual(['200', '429', '503']);
   });
 
-  it("leaves what swagger's compiler plugin has found out, also where that is loaded later", async () => {
+  it("keeps the metadata of swagger's compiler plugin, also if it is loaded later", async () => {
     @Controller('found')
     @FreqLimit(minute)
     class FoundOut {
@@ -247,7 +247,7 @@ describe('an OpenAPI document', () => {
     }
     let document!: OpenAPIObject;
     await startApp('express', { controllers: [FoundOut] }, undefined, (app) => {
-      // what SwaggerModule.loadPluginMetadata does
+      // like SwaggerModule.loadPluginMetadata
       const found = { list: { type: [Cat] }, one: { type: Cat }, unknown: { summary: 'only a text' } };
       Object.assign(FoundOut, { _OPENAPI_METADATA_FACTORY: () => found });
       document = SwaggerModule.createDocument(app, new DocumentBuilder().build());
@@ -262,7 +262,7 @@ describe('an OpenAPI document', () => {
   });
 });
 
-it('@nestjs/swagger is loaded by nothing of this package', () => {
+it('@nestjs/swagger is not loaded by this package', () => {
   const root = join(import.meta.dirname, '../../src');
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.ts'),

@@ -1,6 +1,6 @@
 import { Controller, Get, Post } from '@nestjs/common';
 import { parseList } from 'structured-headers';
-import { FreqLimit } from '../../src/index.js';
+import { FreqLimit } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp } from '../support/app.js';
 import { post } from '../support/http.js';
 
@@ -33,7 +33,7 @@ function items(response: Response, header: string): Record<string, Parameters> {
 }
 
 describe.each(PLATFORMS)('partition keys on %s', (platform) => {
-  it('are byte sequences, the same in both headers, one for each value, and none for a constant', async () => {
+  it('are byte sequences, equal in both headers, one for each value, and absent for a constant', async () => {
     const limits = { hashKeys: { secret: SECRET }, partitionKeys: true };
     const { url } = await startApp(platform, { controllers: [Sms], limits });
     const seen: string[] = [];
@@ -52,7 +52,7 @@ describe.each(PLATFORMS)('partition keys on %s', (platform) => {
     expect(seen[0]).not.toBe(seen[1]);
   });
 
-  it('are not there unless they are asked for', async () => {
+  it('are absent by default', async () => {
     const { url } = await startApp(platform, {
       controllers: [Sms],
       limits: { hashKeys: { secret: SECRET } },
@@ -62,7 +62,7 @@ describe.each(PLATFORMS)('partition keys on %s', (platform) => {
   });
 });
 
-it('are refused at start-up without a secret', async () => {
+it('partition keys without a secret are rejected at start-up', async () => {
   await expect(startApp('express', { limits: { partitionKeys: true } })).rejects.toThrow(
     'FreqLimitModule: partitionKeys: needs hashKeys',
   );

@@ -1,5 +1,5 @@
 import { Controller, type ExecutionContext, Get } from '@nestjs/common';
-import { FreqLimit, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';
@@ -8,14 +8,14 @@ import { keysOf, redisUrl } from '../support/redis.js';
 const suite = redisSuite();
 
 const LIMITS: Record<string, number> = { free: 2, pro: 4 };
-/** Which plan a tenant has; it may change at any time. */
+/** The plan of each tenant; it may change at any time. */
 const plans = new Map<string, string>();
 
 function tenantOf(context: ExecutionContext): string | undefined {
   return context.switchToHttp().getRequest<{ headers: Record<string, string> }>().headers['x-tenant'];
 }
 
-/** Async, as one that looks the plan up. */
+/** Async, like a look-up of the plan. */
 async function limitOf(context: ExecutionContext): Promise<number> {
   const plan = await Promise.resolve(plans.get(tenantOf(context) ?? '') ?? 'free');
   return LIMITS[plan]!;
@@ -46,16 +46,16 @@ describe.each(PLATFORMS)('a limit by the tenant’s plan on %s', (platform) => {
       plans.set('acme', 'free').set('globex', 'pro');
     });
 
-    it('is each tenant’s own', async () => {
+    it('is separate for each tenant', async () => {
       const { as, url } = await start();
       expect(await statuses(3, as('acme'))).toEqual([200, 200, 429]);
       expect(await statuses(5, as('globex'))).toEqual([200, 200, 200, 200, 429]);
       expect((await as('globex')()).headers.get('ratelimit-policy')).toBe('"plan";q=4;w=3600');
-      // whose tenant is unknown has the smallest plan, by address
+      // a request of an unknown tenant has the smallest plan, by address
       expect(await statuses(3, () => fetch(url))).toEqual([200, 200, 429]);
     });
 
-    it('holds at once where the plan changes within a window, on the same counter', async () => {
+    it('changes at once with the plan, on the same counter', async () => {
       const { as } = await start();
       expect(await statuses(3, as('acme'))).toEqual([200, 200, 429]);
       plans.set('acme', 'pro');
@@ -71,7 +71,7 @@ describe.each(PLATFORMS)('a limit by the tenant’s plan on %s', (platform) => {
       expect(keys).toHaveLength(kind === 'redis' ? 2 : 0);
     });
 
-    it('is seen and reset by the tenant’s name, with the limit that is asked by', async () => {
+    it('can be read and reset by the tenant’s name', async () => {
       const { as, service } = await start();
       await statuses(3, as('acme'));
       const check = { controller: Reports, handler: 'get', rule: 'plan', key: 'acme' };

@@ -1,6 +1,6 @@
 import { Controller, Get, Header, HttpException, type MessageEvent, Post, Sse } from '@nestjs/common';
 import { Observable, of } from 'rxjs';
-import { FreqLimit } from '../../src/index.js';
+import { FreqLimit } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp } from '../support/app.js';
 import { denialOf, Once } from '../support/denials.js';
 import { limitHeaders, post } from '../support/http.js';
@@ -13,7 +13,7 @@ const QUOTA_EXCEEDED = 'https://iana.org/assignments/http-problem-types#quota-ex
 describe.each(PLATFORMS)('problem details on %s', (platform) => {
   const problem = { errorFormat: 'problem' } as const;
 
-  it('tell of a denial', async () => {
+  it('describe a denial', async () => {
     const { response, body } = await denialOf(platform, problem);
     expect(response.status).toBe(429);
     expect(response.headers.get('content-type')).toMatch(/^application\/problem\+json(; charset=utf-8)?$/);
@@ -21,7 +21,7 @@ describe.each(PLATFORMS)('problem details on %s', (platform) => {
       type: QUOTA_EXCEEDED,
       title: 'Request cannot be satisfied as assigned quota has been exceeded',
       status: 429,
-      detail: 'Too many requests, try again in 10 s',
+      detail: 'Too many requests. Try again in 10 s.',
       'violated-policies': ['one'],
       retryAfter: 10,
     });
@@ -32,7 +32,7 @@ describe.each(PLATFORMS)('problem details on %s', (platform) => {
     });
   });
 
-  it('name all rules that deny, but for hidden ones and those that only report', async () => {
+  it('name all rules that deny, except for hidden rules and shadow rules', async () => {
     const rule = { window: '1m', limit: 1 } as const;
     @Controller()
     class Several {
@@ -51,7 +51,7 @@ describe.each(PLATFORMS)('problem details on %s', (platform) => {
     expect(limitHeaders(response)['ratelimit']).toBe('"first";a=0;w=60, "wide";a=4;w=60, "second";a=0;w=60');
   });
 
-  it('tell of a visit that lacks its key', async () => {
+  it('describe a request without its key', async () => {
     @Controller()
     class Keyed {
       @Post()
@@ -68,12 +68,12 @@ describe.each(PLATFORMS)('problem details on %s', (platform) => {
       type: 'about:blank',
       title: 'Bad Request',
       status: 400,
-      detail: 'The request lacks what its limit counts by: body phone',
+      detail: 'Missing required value: body.phone',
     });
     expect(limitHeaders(response)).toEqual({});
   });
 
-  it('tell of a store that cannot answer', async () => {
+  it('describe a store that cannot answer', async () => {
     const redis = `redis://127.0.0.1:${await freePort()}`;
     const limits = { ...problem, redis, onStoreError: 'deny' } as const;
     const { url } = await startApp(platform, { controllers: [Once], limits });
@@ -84,12 +84,12 @@ describe.each(PLATFORMS)('problem details on %s', (platform) => {
       type: 'about:blank',
       title: 'Service Unavailable',
       status: 503,
-      detail: 'The request limit cannot be checked at the moment',
+      detail: 'The request limit cannot be checked right now. Try again later.',
     });
     expect(limitHeaders(response)).toEqual({ 'retry-after': '1' });
   });
 
-  it('leave the errors and answers of the application as they are', async () => {
+  it('do not change errors and answers of the application', async () => {
     @Controller()
     class Others {
       @Get('ok')
@@ -116,7 +116,7 @@ describe.each(PLATFORMS)('problem details on %s', (platform) => {
     }
   });
 
-  it('are JSON of their kind where the handler answers something else', async () => {
+  it('have their own content type if the handler answers another', async () => {
     @Controller()
     class Kinds {
       @Get()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { SmsController } from '../../examples/options/sms.controller.js';
 import { AppModule } from '../../examples/quick-start/app.module.js';
-import { TestClock, useMemoryStore } from '../../src/testing/index.js';
+import { TestClock, useMemoryStore } from 'nestjs-freq-limit/testing';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { limitHeaders, post } from '../support/http.js';
 
@@ -38,7 +38,7 @@ describe.each(PLATFORMS)('the first example of the README on %s', (platform) => 
     }).toEqual(responseInReadme());
   });
 
-  it('counts no right password', async () => {
+  it('does not count correct passwords', async () => {
     const { url } = await start();
     const right = { user: 'ann', password: 'open sesame' };
     expect(await statuses(10, () => post(`${url}/login`, right))).toEqual(Array(10).fill(201));
@@ -46,7 +46,7 @@ describe.each(PLATFORMS)('the first example of the README on %s', (platform) => 
 });
 
 describe.each(PLATFORMS)('three limits on one handler on %s', (platform) => {
-  it('let one code a minute go to a phone', async () => {
+  it('allow one code a minute for a phone', async () => {
     const { url } = await startApp(platform, { controllers: [SmsController] });
     const send = (phone: string) => post(`${url}/sms/code`, { phone });
     expect(await statuses(3, () => send('13800000000'))).toEqual([201, 429, 429]);

@@ -1,4 +1,4 @@
-import type { RedisConnectionOptions } from '../../src/store/redis/redis-options.js';
+import type { RedisConnectionOptions } from 'nestjs-freq-limit';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { check } from '../support/check.js';
 import { freePort, type Server, startServer } from '../support/server.js';
@@ -27,23 +27,23 @@ describe('a server where commands are renamed', () => {
     await server.stop();
   });
 
-  /** What a caller, the log and `health()` get when a call fails. */
-  async function said(): Promise<string[]> {
-    const told: string[] = [];
+  /** The messages that callers, the log and `health()` get when a call fails. */
+  async function messages(): Promise<string[]> {
+    const thrown: string[] = [];
     for (let i = 0; i < 3; i++) {
       await store.consume([check(`fl:rule:60000:${PERSON}`)]).then(
         () => {
           throw new Error('it was answered');
         },
-        (error: unknown) => told.push((error as Error).message),
+        (error: unknown) => thrown.push((error as Error).message),
       );
     }
-    return [...told, ...lines, store.health().reason ?? 'up'];
+    return [...thrown, ...lines, store.health().reason ?? 'up'];
   }
 
-  it('says what to set if INFO is disabled, and counts when that is set', async () => {
+  it('names the option to set if INFO is disabled, and counts with it', async () => {
     await start('info');
-    for (const text of await said()) expect(text).toContain('set enableReadyCheck: false');
+    for (const text of await messages()) expect(text).toContain('set enableReadyCheck: false');
     await store.close();
     await server.stop();
     await start('info', { enableReadyCheck: false });
@@ -51,22 +51,26 @@ describe('a server where commands are renamed', () => {
     expect(lines).toEqual([]);
   });
 
-  it.each(['evalsha', 'incr'])('says what to enable if %s is disabled, and shows no key', async (name) => {
-    await start(name);
-    const texts = await said();
-    for (const text of texts) {
-      expect(text).toMatch(/unknown (\w+ )?command/i);
-      expect(text).toContain('enable EVALSHA and EVAL, and what the script calls');
-      expect(text).not.toContain(PERSON);
-      expect(text).not.toContain('rule');
-    }
-    // and says nothing twice
-    for (const text of texts) expect(text.match(/Redis gave no answer|renamed or disabled/g)).toHaveLength(2);
-  });
+  it.each(['evalsha', 'incr'])(
+    'names the commands to enable if %s is disabled, and shows no key',
+    async (name) => {
+      await start(name);
+      const texts = await messages();
+      for (const text of texts) {
+        expect(text).toMatch(/unknown (\w+ )?command/i);
+        expect(text).toContain('enable EVALSHA and EVAL, and what the script calls');
+        expect(text).not.toContain(PERSON);
+        expect(text).not.toContain('rule');
+      }
+      // and repeats nothing
+      for (const text of texts)
+        expect(text.match(/Redis gave no answer|renamed or disabled/g)).toHaveLength(2);
+    },
+  );
 });
 
-describe('a server that is not there', () => {
-  it('is reported with the same words every time', async () => {
+describe('an unreachable server', () => {
+  it('is reported with the same message each time', async () => {
     const store = await RedisStore.create(
       {
         redis: { port: await freePort() },

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { readRedisOption } from '../../src/store/redis/check-redis-option.js';
-import type { RedisOption } from '../../src/store/redis/redis-option.js';
+import type { RedisOption } from 'nestjs-freq-limit';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { check } from '../support/check.js';
 import { until } from '../support/cluster.js';
@@ -9,7 +9,7 @@ import { type Server, startServer } from '../support/server.js';
 const DATABASES = 2;
 const MISSING_RIGHT = { username: 'limiter', password: 'p', db: 1 };
 const OUT_OF_RANGE = { db: DATABASES };
-/** What ioredis calls ready before its SELECT is answered. */
+/** A client that ioredis calls ready before its SELECT is answered. */
 const HASTY = { enableReadyCheck: false, disableClientInfo: true };
 
 interface Options {
@@ -67,7 +67,7 @@ function client(options: Options): Redis {
   return made;
 }
 
-/** How many counters the first database and the one meant hold. */
+/** The numbers of counters in the first database and in the configured one. */
 async function counters(): Promise<number[]> {
   const info = await admin.info('keyspace');
   return [0, 1].map((db) => Number(new RegExp(`db${db}:keys=(\\d+)`).exec(info)?.[1] ?? 0));
@@ -75,7 +75,7 @@ async function counters(): Promise<number[]> {
 
 const isReady = (one: Redis) => () => one.status === 'ready';
 
-/** Every way to the server by which its SELECT may be refused. */
+/** All ways to connect on which SELECT may fail. */
 const WAYS: [string, (options: Options) => Promise<RedisOption> | RedisOption][] = [
   ['options', (options) => ({ host: '127.0.0.1', port: server.port, ...options })],
   ['options without a ready check', (options) => ({ port: server.port, ...options, ...HASTY })],
@@ -94,8 +94,8 @@ const WAYS: [string, (options: Options) => Promise<RedisOption> | RedisOption][]
 
 describe.each(WAYS)('a database that the server denies, by %s', (_, reach) => {
   it.each([
-    ['for want of a right', MISSING_RIGHT, 'give its user +select'],
-    ['because there is none', OUT_OF_RANGE, 'the server has no such database'],
+    ['for a missing right', MISSING_RIGHT, 'give its user +select'],
+    ['for a database that does not exist', OUT_OF_RANGE, 'the server has no such database'],
   ])('counts nothing in database 0 %s', async (_why, options, advice) => {
     const store = await storeOn(await reach(options));
     await store.open();
@@ -107,7 +107,7 @@ describe.each(WAYS)('a database that the server denies, by %s', (_, reach) => {
     expect(await counters()).toEqual([0, 0]);
   });
 
-  it('is used as soon as the right is given', async () => {
+  it('is used as soon as the right is granted', async () => {
     const store = await storeOn(await reach(MISSING_RIGHT));
     await store.open();
     expect(store.health().isUp).toBe(false);
@@ -133,7 +133,7 @@ describe.each(WAYS)('a database that the server denies, by %s', (_, reach) => {
   });
 });
 
-it('goes on with a ready client that the application has moved to another database', async () => {
+it('a ready client that the application moved to another database is used', async () => {
   const moved = client({ db: 1 });
   await moved.select(0);
   const store = await storeOn(moved);
@@ -142,7 +142,7 @@ it('goes on with a ready client that the application has moved to another databa
   expect(await counters()).toEqual([1, 0]);
 });
 
-it('also reports a password that is wrong after a reconnect', async () => {
+it('a password that is wrong after a reconnect is reported', async () => {
   await admin.acl('SETUSER', 'limiter', '+select');
   const store = await storeOn({ port: server.port, ...MISSING_RIGHT });
   await store.open();
@@ -154,7 +154,7 @@ it('also reports a password that is wrong after a reconnect', async () => {
   await until(() => store.health().isUp);
 });
 
-it('is the one that a configuration class names by a getter', async () => {
+it('a database can come from a getter of a configuration class', async () => {
   class Config {
     get port() {
       return server.port;

@@ -1,26 +1,21 @@
-import { Controller, Get, Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
-import { FreqLimit, FreqLimitService } from '../../src/index.js';
+import { Controller, Get } from '@nestjs/common';
+import { FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, redisUrl } from '../support/redis.js';
 
-// the line of README.md and docs/reliability.md
+// the line of docs/reliability.md
 const DOCUMENTED =
   '-@all +evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpiretime +time +get +set +del +info';
 
 const suite = redisSuite();
-let lines: string[];
+const { lines } = captureLog();
 let user: string;
 
 beforeEach(() => {
-  lines = [];
-  for (const level of ['error', 'warn'] as const) {
-    const note = (...parts: unknown[]): void => void lines.push(parts.map(String).join('\n'));
-    jest.spyOn(Logger.prototype, level).mockImplementation(note);
-  }
   user = suite.namespace.replace('-', '');
 });
 afterEach(async () => {
@@ -28,7 +23,7 @@ afterEach(async () => {
   await suite.client.acl('DELUSER', user);
 });
 
-/** Options that count as a user with these rights. */
+/** Options that count as a Redis user with these rights. */
 async function limitsOfUser(rights: string) {
   await suite.client.acl('SETUSER', user, 'on', '>secret', 'resetkeys', ...rights.split(' '));
   const url = new URL(redisUrl());
@@ -50,7 +45,7 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     expect((await service.peek(check)).allowed).toBe(true);
   });
 
-  it('leave no counter without an end where the right to set one is missing', async () => {
+  it('leave no counter without an expiry if the right to set it is missing', async () => {
     const rights = '-@all +evalsha +eval +incr +incrby +decrby +pttl +get +set +del +info';
     const { app } = await startApp(platform, { limits: await limitsOfUser(ofOurKeys(rights)) });
     const service = app.get(FreqLimitService);
@@ -61,8 +56,8 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
   });
 });
 
-describe.each(PLATFORMS)('a user with exactly the documented rights on %s', (platform) => {
-  it('has given back what does not count', async () => {
+describe.each(PLATFORMS)('a Redis user with exactly the documented rights on %s', (platform) => {
+  it('can refund', async () => {
     @Controller()
     class Login {
       @Get()
@@ -80,7 +75,7 @@ describe.each(PLATFORMS)('a user with exactly the documented rights on %s', (pla
   });
 });
 
-describe('a user without the right', () => {
+describe('a Redis user without the right', () => {
   @Controller()
   class Limited {
     @Get()
@@ -92,8 +87,8 @@ describe('a user without the right', () => {
 
   it.each([
     ['to EVALSHA', '~* +@all -evalsha'],
-    ['to our keys', '~elsewhere:* +@all'],
-  ])('%s: every request is refused, with one line that says which', async (_, rights) => {
+    ['to the keys', '~elsewhere:* +@all'],
+  ])('%s makes every request fail, with one log line that names it', async (_, rights) => {
     const limits = { ...(await limitsOfUser(rights)), onStoreError: 'deny' } as const;
     const { url } = await startApp('express', { controllers: [Limited], limits });
     expect(await statuses(5, () => fetch(url))).toEqual([503, 503, 503, 503, 503]);

@@ -1,7 +1,7 @@
 import { Controller, Get, Post } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post, remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';
@@ -42,7 +42,7 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
       limits: { ...limitsIn('redis', suite), ...extra },
     });
 
-  it('cost a request with five decorators and one of its class exactly one command', async () => {
+  it('cost exactly one command for five decorators of a handler and one of its class', async () => {
     const { url } = await start();
     const send = (): Promise<Response> => post(`${url}/sms/code`, { phone: '138' }, { 'x-api-key': 'k' });
     await send();
@@ -56,7 +56,7 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     const response = await send();
     expect(response.status).toBe(201);
     expect(Object.keys(remaining(response))).toHaveLength(6);
-    // a second command of the first request would come before the one of this request
+    // a second command of the first request would come before the command of this request
     await post(`${url}/sms/code`, { phone: '139' });
     await suite.client.get(`${suite.namespace}:end`);
     while (!seen.some((args) => args[0]?.toLowerCase() === 'get'))
@@ -66,13 +66,13 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     const commands = seen.filter((args) => args[0]?.toLowerCase() !== 'get');
     expect(commands.map(([name]) => name?.toLowerCase())).toEqual(['evalsha', 'evalsha']);
     const [, , numkeys, ...rest] = commands[0]!;
-    // every key is declared, and what is declared as a key is a counter
+    // every key is declared, and every declared key is a counter
     expect(Number(numkeys)).toBe(6);
     expect(rest.slice(0, 6).every((key) => key.startsWith(`${suite.namespace}:`))).toBe(true);
     expect(rest.slice(6).some((arg) => arg.startsWith(`${suite.namespace}:`))).toBe(false);
   });
 
-  it('hold for all processes together, whatever their clocks say', async () => {
+  it('apply to all processes together, whatever their clocks are', async () => {
     const [a, b] = [await start(), await start()];
     const codes = [];
     for (let i = 0; i < 4; i++)
@@ -80,7 +80,7 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     expect(codes).toEqual([201, 201, 201, 429]);
   });
 
-  it('admit exactly the limit of many requests at once', async () => {
+  it('allow exactly the limit of many requests at once', async () => {
     const [a, b] = [await start(), await start()];
     const all = await Promise.all(
       Array.from({ length: 200 }, (_, i) => post(`${(i % 2 === 0 ? a : b).url}/sms/code`, { phone: 'many' })),
@@ -106,7 +106,7 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     ]);
   });
 
-  it('lose and double no visit when the server forgets the script', async () => {
+  it('count each request once when the server forgets the script', async () => {
     const { url } = await start();
     const flusher = { stopped: false };
     const flushing = (async () => {
@@ -130,8 +130,8 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     expect((await suite.client.mget(minute)).sort()).toEqual(['3', '3']);
   });
 
-  it.each([999, 2])('mend a counter of %i that somebody left without an end', async (value) => {
-    // what this process remembers of a counter it would mend a second later
+  it.each([999, 2])('repair a counter of %i without an expiry', async (value) => {
+    // the process would repair a counter that it remembers a second later
     const { url } = await start({ denyCache: false });
     await fetch(`${url}/sms/ten`);
     const key = (await keysOf(suite.client, suite.namespace)).find((one) => one.includes(':10000:'))!;
@@ -149,7 +149,7 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     expect(await suite.client.pttl(key)).toBeGreaterThan(0);
   });
 
-  it('answer 503, never a pass, where a key holds no counter', async () => {
+  it('answer 503 if a key is not a counter', async () => {
     const { url } = await start({ onStoreError: 'deny' });
     await fetch(`${url}/sms/ten`);
     const key = (await keysOf(suite.client, suite.namespace)).find((one) => one.includes(':10000:'))!;
@@ -164,8 +164,8 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
   });
 });
 
-describe('a counter somebody left without an end', () => {
-  it.each([true, false])('lets its owner in again after a window, countDenied %s', async (countDenied) => {
+describe('a counter without an expiry', () => {
+  it.each([true, false])('expires after one window, countDenied %s', async (countDenied) => {
     @Controller()
     class Three {
       @Get()
@@ -191,7 +191,7 @@ describe('a counter somebody left without an end', () => {
 });
 
 describe.each(PLATFORMS)('a counter below zero on %s', (platform) => {
-  it('grants nothing beyond the limit', async () => {
+  it('allows no extra requests', async () => {
     @Controller()
     class Three {
       @Get()
@@ -220,7 +220,7 @@ describe.each(PLATFORMS)('a counter below zero on %s', (platform) => {
 });
 
 describe('a server that drops scripts', () => {
-  it('counts each visit once after 600 other scripts', async () => {
+  it('counts each request once after 600 other scripts', async () => {
     const { service, close } = await startService(limitsIn('redis', suite));
     const check = { key: 'x', window: '1m', limit: 3 } as const;
     await service.consume(check);
@@ -234,7 +234,7 @@ describe('a server that drops scripts', () => {
 });
 
 describe('two modules on one client', () => {
-  it('use neither each other’s options nor counters', async () => {
+  it('share neither options nor counters', async () => {
     const redis = plainClient();
     const [plain, counting] = await Promise.all([
       startService({ redis, namespace: `${suite.namespace}:a` }),

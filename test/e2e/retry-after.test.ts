@@ -2,7 +2,7 @@ import { type ArgumentsHost, Controller, Get } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { HttpAdapterHost } from '@nestjs/core';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FreqLimit, FreqLimitExceededException, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, FreqLimitExceededException, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';
@@ -40,8 +40,8 @@ async function denial(url: string) {
   return [answer.status, answer.headers.get('retry-after'), retryAfter];
 }
 
-describe.each(PLATFORMS)('the wait told on %s', (platform) => {
-  it('is the time left in memory, rounded up, never above the window nor below 1', async () => {
+describe.each(PLATFORMS)('the wait of a denial on %s', (platform) => {
+  it('is the time left in memory, rounded up, from 1 to the window', async () => {
     let nowMs = 5_000;
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     const { url } = await startApp(platform, { controllers: [Waits] });
@@ -73,7 +73,7 @@ describe.each(PLATFORMS)('the wait told on %s', (platform) => {
     }
   });
 
-  it.each(['memory', 'redis'])('lets in who sleeps exactly that long, %s', async (kind) => {
+  it.each(['memory', 'redis'])('is exact: a client that waits that long is allowed, %s', async (kind) => {
     const limits = kind === 'redis' ? inRedis() : {};
     const { url } = await startApp(platform, { controllers: [Waits], limits });
     let answer = await fetch(`${url}/one`);
@@ -84,7 +84,7 @@ describe.each(PLATFORMS)('the wait told on %s', (platform) => {
     expect(await statuses(1, () => fetch(`${url}/one`))).toEqual([200]);
   });
 
-  it('is the longer of two that deny, the same in header, body and verdict', async () => {
+  it('is the longest of the rules that deny, equal in header, body and verdict', async () => {
     const verdicts: unknown[] = [];
     const { url } = await startApp(platform, { controllers: [Waits], limits: inRedis() }, undefined, (app) =>
       app.useGlobalFilters({
@@ -109,7 +109,7 @@ describe.each(PLATFORMS)('the wait told on %s', (platform) => {
 });
 
 describe.each(PLATFORMS)('headers of a short window on %s', (platform) => {
-  it('tell a client denied within a window below a second to wait for one', async () => {
+  it('send a wait of one second for a window below a second', async () => {
     jest.spyOn(performance, 'now').mockReturnValue(5_000);
     @Controller()
     class Short {

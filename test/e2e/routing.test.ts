@@ -15,7 +15,7 @@ import {
 import { REQUEST, RouterModule } from '@nestjs/core';
 import { request } from 'node:http';
 import { from, type Observable } from 'rxjs';
-import { FreqLimit, type FreqLimitOptions, type FreqLimitRule, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions, type FreqLimitRule, FreqLimitService } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders, remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';
@@ -43,7 +43,7 @@ class Cats {
   }
 }
 
-/** Another controller of the same route and name. */
+/** Another controller with the same route and name. */
 const OtherCats = (() => {
   @Controller({ path: 'cats', version: '3' })
   class Cats {
@@ -79,15 +79,15 @@ describe.each(PLATFORMS)('versions of a route on %s', (platform) => {
     [
       'custom',
       (app) => {
-        const extractor = (asked: unknown): string =>
-          (asked as { headers: Record<string, string> }).headers['x-mine'] ?? '';
+        const extractor = (request: unknown): string =>
+          (request as { headers: Record<string, string> }).headers['x-mine'] ?? '';
         app.enableVersioning({ type: VersioningType.CUSTOM, extractor });
       },
       (url, version) => fetch(`${url}/cats`, { headers: { 'x-mine': version } }),
     ],
   ];
 
-  it.each(ways)('by %s have counters of their own', async (_, enable, ask) => {
+  it.each(ways)('by %s have separate counters', async (_, enable, ask) => {
     const { url } = await startApp(
       platform,
       { controllers: [Cats], imports: [OtherCatsModule], limits: inRedis() },
@@ -106,7 +106,7 @@ describe.each(PLATFORMS)('routes on %s', (platform) => {
   const start = (controllers: Type[], prepare?: (app: INestApplication) => void, limits = inRedis()) =>
     startApp(platform, { controllers, limits }, undefined, prepare);
 
-  it('under a global prefix, or modules with prefixes, are limited as without', async () => {
+  it('under a global prefix, or in modules with prefixes, are limited', async () => {
     @Controller('plain')
     class Plain {
       @Get()
@@ -129,12 +129,12 @@ describe.each(PLATFORMS)('routes on %s', (platform) => {
     const response = await fetch(`${url}/api/admin/plain`);
     expect([response.status, remaining(response)]).toEqual([200, { module: 2, one: 0 }]);
     expect(await statuses(1, () => fetch(`${url}/api/admin/plain`))).toEqual([429]);
-    // what no handler answers is no visit
+    // a path without a handler is not counted
     expect(await statuses(5, () => fetch(`${url}/plain`))).toEqual([404, 404, 404, 404, 404]);
     expect(remaining(await fetch(`${url}/api/admin/plain`))).toEqual({ module: 2, one: 0 });
   });
 
-  it('of sub-domains are handlers of their own, and know the sub-domain', async () => {
+  it('of sub-domains have separate counters, and keys by sub-domain', async () => {
     const ofHost = (context: { getArgByIndex(i: number): { headers: { host: string } } }): string =>
       context.getArgByIndex(0).headers.host;
     @Controller({ host: ':account.example.org' })
@@ -147,7 +147,7 @@ describe.each(PLATFORMS)('routes on %s', (platform) => {
     }
     @Controller({ host: 'example.org' })
     class Home {
-      // Nest with Fastify cannot tell two hosts of one route apart
+      // Nest with Fastify does not distinguish two hosts of one route
       @Get('home')
       @FreqLimit(one)
       get() {
@@ -165,12 +165,12 @@ describe.each(PLATFORMS)('routes on %s', (platform) => {
           .end();
       });
     const hosts = ['ann.example.org', 'bob.example.org', 'example.org'];
-    const asked = [];
-    for (const host of [...hosts, ...hosts]) asked.push(await ask(host));
-    expect(asked).toEqual([200, 200, 200, 429, 429, 429]);
+    const codes = [];
+    for (const host of [...hosts, ...hosts]) codes.push(await ask(host));
+    expect(codes).toEqual([200, 200, 200, 429, 429, 429]);
   });
 
-  it('with wildcards are one handler, whatever is asked for', async () => {
+  it('with wildcards have one counter for all paths', async () => {
     @Controller('files')
     class Files {
       @Get(platform === 'express' ? '*path' : '*')
@@ -186,7 +186,7 @@ describe.each(PLATFORMS)('routes on %s', (platform) => {
     expect(codes).toEqual([200, 200, 429, 429]);
   });
 
-  it('of request-scoped controllers and providers are limited alike', async () => {
+  it('of request-scoped controllers and providers are limited', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Scoped {
       constructor(
@@ -219,7 +219,7 @@ describe.each(PLATFORMS)('routes on %s', (platform) => {
     expect(await statuses(3, () => fetch(`${url}/provided`))).toEqual([200, 200, 429]);
   });
 
-  it('for server-sent events deny by a plain answer, and let a stream run', async () => {
+  it('for server-sent events deny with a plain response, and do not end a stream', async () => {
     @Controller()
     class Events {
       @Sse()
@@ -240,7 +240,7 @@ describe.each(PLATFORMS)('routes on %s', (platform) => {
     expect(await denied.json()).toMatchObject({ statusCode: 429 });
   });
 
-  it('keep their own numbers, however requests of several are mixed', async () => {
+  it('send their own numbers when requests of several are mixed', async () => {
     const rule = (name: string, limit: number) => ({ window: '1h', limit, name, cost: 0 }) as const;
     @Controller()
     @FreqLimit(rule('x', 5))
@@ -257,7 +257,7 @@ describe.each(PLATFORMS)('routes on %s', (platform) => {
       }
     }
     const { url } = await start([Mixed], undefined, { ...inRedis(), rules: [rule('global', 7)] });
-    const asked = await Promise.all(
+    const seen = await Promise.all(
       Array.from({ length: 200 }, async (_, i) => {
         const path = i % 3 === 0 ? 'own' : 'none';
         const response = await fetch(`${url}/${path}`);
@@ -265,7 +265,7 @@ describe.each(PLATFORMS)('routes on %s', (platform) => {
         return `${path} ${response.status} ${String(response.headers.get('ratelimit-policy'))}`;
       }),
     );
-    expect([...new Set(asked)].sort()).toEqual([
+    expect([...new Set(seen)].sort()).toEqual([
       'none 200 "global";q=7;w=3600, "x";q=5;w=3600, "y";q=9;w=3600',
       'own 200 "global";q=7;w=3600, "x";q=2;w=3600, "y";q=9;w=3600',
     ]);

@@ -2,29 +2,22 @@ import {
   Controller,
   Get,
   Injectable,
-  Logger,
   type Provider,
   SetMetadata,
   type Type,
   UseGuards,
 } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { Mutation, Query, ResolveField, Resolver, Subscription } from '@nestjs/graphql';
 import { EventPattern, MessagePattern } from '@nestjs/microservices';
 import { Cron, Interval, ScheduleModule, Timeout } from '@nestjs/schedule';
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
-import { type ContextAdapter, FreqLimit, FreqLimitGuard, SkipFreqLimit } from '../../src/index.js';
+import { type ContextAdapter, FreqLimit, FreqLimitGuard, SkipFreqLimit } from 'nestjs-freq-limit';
 import { closeApps, startApp } from '../support/app.js';
 import { startGraphql } from '../support/graphql.js';
+import { captureLog } from '../support/log.js';
 
-let lines: string[];
-
-beforeEach(() => {
-  lines = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
-});
-afterEach(() => jest.restoreAllMocks());
+const { lines } = captureLog();
 afterEach(closeApps);
 
 const noHandler = (name: string): unknown =>
@@ -46,8 +39,8 @@ const start = (
     limits: { contextAdapters: adapters },
   });
 
-describe('a limit where Nest calls no guard has a line of its own in the log', () => {
-  it('on a listener of events, which runs each time', async () => {
+describe('a limit where Nest calls no guard has a warning', () => {
+  it('on an event listener, which always runs', async () => {
     let sent = 0;
     @Injectable()
     class Mails {
@@ -63,7 +56,7 @@ describe('a limit where Nest calls no guard has a line of its own in the log', (
     expect(lines).toEqual([noHandler('Mails.send')]);
   });
 
-  it('on a scheduled method, and on any that has other metadata or none', async () => {
+  it('on a scheduled method, and on a method with other metadata or none', async () => {
     @Injectable()
     class Jobs {
       @Interval(1_000_000)
@@ -92,7 +85,7 @@ describe('a limit where Nest calls no guard has a line of its own in the log', (
     );
   });
 
-  it('on a handler of a kind that its class cannot have', async () => {
+  it('on a handler of a type that its class cannot have', async () => {
     @Injectable()
     class NoController {
       @Get()
@@ -141,7 +134,7 @@ describe('a limit where Nest calls no guard has a line of its own in the log', (
     ]);
   });
 
-  it('on a method that a subclass overrides without one', async () => {
+  it('on a method that a subclass overrides without a limit', async () => {
     abstract class Base {
       @Get()
       @FreqLimit('1m', 2)
@@ -210,8 +203,8 @@ describe('a limit where Nest calls no guard has a line of its own in the log', (
   });
 });
 
-describe('a limit that holds has none', () => {
-  it('on routes, messages, events, operations, and what is one of them beside another kind', async () => {
+describe('a limit that has an effect has no warning', () => {
+  it('on routes, messages, events and operations, also with other metadata next to it', async () => {
     @Controller()
     @UseGuards(FreqLimitGuard)
     class Requests {
@@ -271,7 +264,7 @@ describe('a limit that holds has none', () => {
     onClass() {}
   }
 
-  it('on handlers of a library that the options name', async () => {
+  it('on handlers of a library with handlerMetadata in the options', async () => {
     await start([Queue], [], {
       jobs: { handlerMetadata: KEY },
       queue: { handlerMetadata: ['other', 'queue'] },
@@ -281,9 +274,12 @@ describe('a limit that holds has none', () => {
     expect(lines).toEqual([noHandler('Queue.onClass')]);
   });
 
-  it.each([[''], [7], [[]], [[KEY, null]], [true]])('and %p is no metadata key', async (handlerMetadata) => {
-    await expect(start([Queue], [], { jobs: { handlerMetadata } as ContextAdapter })).rejects.toThrow(
-      /^FreqLimitModule: contextAdapters.jobs: handlerMetadata: .* is not a metadata key \(a text or a symbol\), or a list/,
-    );
-  });
+  it.each([[''], [7], [[]], [[KEY, null]], [true]])(
+    'but %p is not a metadata key',
+    async (handlerMetadata) => {
+      await expect(start([Queue], [], { jobs: { handlerMetadata } as ContextAdapter })).rejects.toThrow(
+        /^FreqLimitModule: contextAdapters.jobs: handlerMetadata: .* is not a metadata key \(a string or a symbol\), or a list/,
+      );
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import { applyDecorators, Controller, Get } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
-import { FreqLimit, SkipFreqLimit } from '../../src/index.js';
+import { FreqLimit, SkipFreqLimit } from 'nestjs-freq-limit';
 import type { Store } from '../../src/core/store.js';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
@@ -11,7 +11,7 @@ afterEach(closeApps);
 describe.each(PLATFORMS)('rules on %s', (platform) => {
   const get = async (url: string): Promise<Record<string, number>> => remaining(await fetch(url));
 
-  it('add up from the module, the controller and the handler, the nearest of a name in the place of the other', async () => {
+  it('add up from the module, the controller and the handler; of one name the one closest to the handler wins', async () => {
     @Controller()
     @FreqLimit({ window: '1m', limit: 5, name: 'x' })
     @FreqLimit({ window: '1m', limit: 9, name: 'y' })
@@ -39,7 +39,7 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     seen.forEach((policy, i) => expect(policy).toBe(i % 2 === 0 ? own : none));
   });
 
-  it('count where they are written: a handler its own, a controller all its handlers together', async () => {
+  it('count per handler on a handler, and for all handlers together on a controller', async () => {
     @Controller('group')
     @FreqLimit('1m', 3)
     class Group {
@@ -74,7 +74,7 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     expect(await statuses(4, at('each/b'))).toEqual([200, 200, 200, 429]);
   });
 
-  it('share a counter across controllers under one name with the scope app', async () => {
+  it('share a counter across controllers with the scope app and one name', async () => {
     const shared = { window: '1m', limit: 3, name: 'shared', scope: 'app' } as const;
     @Controller('one')
     class One {
@@ -103,7 +103,7 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     expect(await statuses(1, () => fetch(`${url}/two/each`))).toEqual([200]);
   });
 
-  it('count each handler by itself where a rule of the module says so', async () => {
+  it('count each handler separately with the scope handler on a rule of the module', async () => {
     @Controller()
     class Plain {
       @Get('a')
@@ -121,7 +121,7 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     expect(await statuses(2, () => fetch(`${url}/b`))).toEqual([200, 429]);
   });
 
-  it('compose with applyDecorators, in written order', async () => {
+  it('compose with applyDecorators, in source order', async () => {
     const Guarded = () => applyDecorators(Get(), FreqLimit('1m', 1), FreqLimit('1h', 2), FreqLimit('1d', 3));
     @Controller()
     class Composed {
@@ -135,7 +135,7 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     expect(Object.keys(await get(url))).toEqual(['1m', '1h', '1d']);
   });
 
-  it('are skipped: all of them, or by name', async () => {
+  it('can be skipped, all of them or by name', async () => {
     @Controller()
     @FreqLimit({ window: '1m', limit: 1, name: 'class' })
     class Skipping {
@@ -171,11 +171,11 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
     expect(await get(`${url}/all`)).toEqual({});
     expect(await get(`${url}/one`)).toEqual({ own: 4 });
     expect(await get(`${url}/class`)).toEqual({});
-    // nearer than the skip
+    // closer than the skip
     expect(await statuses(2, () => fetch(`${url}/class/own`))).toEqual([200, 429]);
   });
 
-  it('are inherited by subclasses, which do not write into their parent', async () => {
+  it('are inherited by subclasses, which do not change their parent', async () => {
     @FreqLimit({ window: '1m', limit: 7, name: 'base' })
     class Base {
       @Get('m')
@@ -211,7 +211,7 @@ describe.each(PLATFORMS)('rules on %s', (platform) => {
 });
 
 describe.each(PLATFORMS)('skipped rules on %s', (platform) => {
-  it('a skip of all asks the store for nothing', async () => {
+  it('cost no store call if all are skipped', async () => {
     @Controller()
     @FreqLimit({ window: '1m', limit: 1, name: 'class' })
     class Skipped {

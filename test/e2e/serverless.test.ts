@@ -1,5 +1,4 @@
-import { Controller, Get, Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
@@ -8,7 +7,8 @@ import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { adapterBehindGateway, trustGateway } from '../../examples/http/proxies.js';
-import { FreqLimit, FreqLimitModule, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule, type FreqLimitOptions } from 'nestjs-freq-limit';
+import { captureLog } from '../support/log.js';
 
 @Controller()
 class Limited {
@@ -19,30 +19,22 @@ class Limited {
   }
 }
 
-/** What a gateway says of a request: where it came from, and what its header held before. */
+/** A request of a gateway: its source address, and the forwarded header it came with. */
 interface Event {
   readonly sourceIp: string;
   readonly written?: string;
 }
 
 const closing: (() => Promise<unknown>)[] = [];
-let warnings: string[] = [];
-
-beforeEach(() => {
-  warnings = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => {
-    warnings.push(String(line));
-  });
-});
+const { warnings } = captureLog();
 
 afterEach(async () => {
-  jest.restoreAllMocks();
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
 type Platform = 'express' | 'fastify' | 'express, with its address set';
 
-/** As adapters do it: a request of Node's class on a socket that is none, handed to the application. */
+/** Like serverless adapters: passes a request of Node's class, on a fake socket, to the application. */
 async function start(platform: Platform, limits: FreqLimitOptions, proxies = '') {
   const module = await Test.createTestingModule({
     imports: [FreqLimitModule.forRoot(limits)],
@@ -91,20 +83,20 @@ describe.each(PLATFORMS)('an adapter of a serverless platform for %s', (platform
   const [one, other] = [{ sourceIp: '203.0.113.1' }, { sourceIp: '203.0.113.2' }];
   const limits = { skipAddresses: ['203.0.113.2'] };
 
-  it('gives each caller its own counter, and a list to leave out, where the gateway is trusted', async () => {
+  it('has separate counters and skipped addresses of clients if the gateway is trusted', async () => {
     const handle = await start(platform, limits, 'gateway');
     expect([await handle(one), await handle(one)]).toEqual([200, 429]);
     expect([await handle(other), await handle(other)]).toEqual([200, 200]);
     expect(warnings).toEqual([]);
   });
 
-  it('does not take what the caller has written for its address', async () => {
+  it('ignores addresses that the client wrote', async () => {
     const handle = await start(platform, limits, 'gateway');
     const event = { ...one, written: '203.0.113.2' };
     expect([await handle(event), await handle(event)]).toEqual([200, 429]);
   });
 
-  it('gives each caller its own counter without it too, and one line says what to do', async () => {
+  it('has separate counters of clients without a trusted gateway, with one warning', async () => {
     const handle = await start(platform, limits);
     expect([await handle(one), await handle(one)]).toEqual([200, 429]);
     expect([await handle(other), await handle(other)]).toEqual([200, 429]);
@@ -116,7 +108,7 @@ describe.each(PLATFORMS)('an adapter of a serverless platform for %s', (platform
   });
 });
 
-it('the address of a proxy that Fastify does not trust is never left out', async () => {
+it('the address of a proxy that Fastify does not trust is never skipped', async () => {
   const handle = await start('fastify', { skipAddresses: ['203.0.113.1'] }, '10.0.0.1');
   const event = { sourceIp: '203.0.113.1' };
   expect([await handle(event), await handle(event)]).toEqual([200, 429]);

@@ -2,8 +2,8 @@ import { Test } from '@nestjs/testing';
 import { cluster, sentinel } from '../../examples/options/redis.js';
 import { AppModule } from '../../examples/quick-start/app.module.js';
 import { Mails } from '../../examples/service/mails.js';
-import { FreqLimitModule } from '../../src/index.js';
-import { TestClock, useMemoryStore } from '../../src/testing/index.js';
+import { FreqLimitModule } from 'nestjs-freq-limit';
+import { TestClock, useMemoryStore } from 'nestjs-freq-limit/testing';
 import { closeApps, serve, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
 

@@ -1,6 +1,6 @@
 import { Test } from '@nestjs/testing';
 import { Mailer, MailerModule } from '../../examples/service/mailer.js';
-import { FreqLimitModule, type FreqLimitOptions, FreqLimitService } from '../../src/index.js';
+import { FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { redisSuite } from '../support/redis-suite.js';
 import { redisUrl } from '../support/redis.js';
 import { freePort } from '../support/server.js';
@@ -28,8 +28,8 @@ const STORES: readonly [string, () => Promise<FreqLimitOptions>][] = [
   ],
 ];
 
-describe.each(STORES)('asking again and again of %s', (_, optionsOf) => {
-  it.each(['consume', 'peek'] as const)('lets timers and sockets have their turn, by %s', async (method) => {
+describe.each(STORES)('a loop of calls to %s', (_, optionsOf) => {
+  it.each(['consume', 'peek'] as const)('lets timers and sockets run, by %s', async (method) => {
     const { limits, close } = await start(await optionsOf());
     await limits.consume(check);
     const timer = { isOver: false };
@@ -42,7 +42,7 @@ describe.each(STORES)('asking again and again of %s', (_, optionsOf) => {
   });
 });
 
-it('waits for its turn as the example does', async () => {
+it('the example waits for its turn', async () => {
   const module = await Test.createTestingModule({ imports: [MailerModule] }).compile();
   await module.init();
   const mailer = module.get(Mailer);

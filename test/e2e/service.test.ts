@@ -3,11 +3,12 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { Redis } from 'ioredis';
 import {
   FreqLimit,
+  FreqLimitError,
   FreqLimitModule,
   FreqLimitService,
   isFreqLimitError,
   isFreqLimitExceeded,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { closeApps, startApp, statuses } from '../support/app.js';
 import { post } from '../support/http.js';
 import { redisSuite } from '../support/redis-suite.js';
@@ -33,7 +34,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     await client.quit();
   });
 
-  it('answers a verdict with all its numbers', async () => {
+  it('returns a verdict with all its numbers', async () => {
     const check = { key: ['answer', kind], window: '1m', limit: 2, name: 'mail' } as const;
     const first = await service.consume(check);
     expect(first).toEqual({
@@ -62,7 +63,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     expect(denied.tightest!.retryAfterMs).toBeLessThanOrEqual(60_000);
   });
 
-  it('decides several checks in one call, all or none', async () => {
+  it('decides several checks in one call, and charges all or none', async () => {
     const [minute, day] = [
       { key: `many-${kind}`, window: '1m', limit: 1 },
       { key: `many-${kind}`, window: '1d', limit: 10 },
@@ -74,14 +75,14 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     expect((await service.peek(day)).tightest!.used).toBe(2);
   });
 
-  it('counts without a limit, and tells how many came before', async () => {
+  it('counts without a limit', async () => {
     const checks = [1, 2, 3].map((n) => ({ key: ['batch', kind, n], window: '1m' as const, cost: n }));
     await service.consume(checks);
     const { results, allowed } = await service.consume(checks);
     expect([allowed, results.map(({ used, cost }) => used - cost)]).toEqual([true, [1, 2, 3]]);
   });
 
-  it('takes costs, and refuses a visit that is too dear without charging it', async () => {
+  it('takes a cost, and denies a request that costs more than is left without charging it', async () => {
     const check = { key: ['cost', kind], window: '1m', limit: 5 } as const;
     expect((await service.consume({ ...check, cost: 4 })).allowed).toBe(true);
     expect((await service.consume({ ...check, cost: 4 })).tightest).toMatchObject({
@@ -92,7 +93,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     expect((await service.consume({ ...check, cost: 0 })).tightest).toMatchObject({ allowed: true, used: 5 });
   });
 
-  it('keeps values, names, windows and lists of parts apart, and a number with its text together', async () => {
+  it('separates values, names, windows and arrays, but not a number from its string', async () => {
     const base = { window: '1m', limit: 1 } as const;
     const checks = [
       { ...base, key: `apart-${kind}` },
@@ -109,7 +110,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     expect((await service.consume({ ...base, key: [kind, '1'] })).allowed).toBe(false);
   });
 
-  it('resets one counter, whatever its value looks like', async () => {
+  it('resets one counter, whatever characters its value has', async () => {
     const [star, other] = ['*', 'other'].map((key) => ({
       key: [kind, key],
       window: '1m' as const,
@@ -122,7 +123,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     expect((await service.consume(other!)).allowed).toBe(false);
   });
 
-  it('answers nothing asked with a pass that no store gave', async () => {
+  it('allows an empty call without the store', async () => {
     expect(await service.consume([])).toEqual({
       allowed: true,
       results: [],
@@ -146,31 +147,33 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     ['a limit of NaN', { key: 'bad', window: '1m', limit: NaN }, /limit: NaN is not/],
     ['an infinite limit', { key: 'bad', window: '1m', limit: Infinity }, /limit: Infinity is not/],
     ['no window', { key: 'bad', limit: 1 }, /window: undefined is no window/],
-    ['no key', { window: '1m', limit: 1 }, /key: undefined is no value to count by/],
-    ['an empty key', { key: '', window: '1m' }, /key: "" is no value/],
-    ['an empty list', { key: [], window: '1m' }, /key: \[list of 0\] is no value/],
-    ['a list with a hole', { key: ['a', undefined], window: '1m' }, /is no value/],
-    ['an object for a key', { key: {}, window: '1m' }, /key: \[object\] is no value/],
+    ['no key', { window: '1m', limit: 1 }, /key: undefined is not a value to count by/],
+    ['an empty key', { key: '', window: '1m' }, /key: "" is not a value to count by/],
+    ['an empty list', { key: [], window: '1m' }, /key: \[list of 0\] is not a value/],
+    ['a list with a hole', { key: ['a', undefined], window: '1m' }, /key: \[list of 2\] is not a value/],
+    ['an object for a key', { key: {}, window: '1m' }, /key: \[object\] is not a value/],
     ['another word', { key: 'bad', window: '1m', points: 1 }, /points: is not known here/],
     ['nothing', undefined, /check: undefined is not an object/],
     ['a name no header can carry', { key: 'bad', window: '1m', name: 'a"b' }, /name: /],
-  ])('refuses %s with a TypeError, and charges nothing', async (_, check, message) => {
+  ])('refuses %s and charges nothing', async (_, check, message) => {
     const good = { key: ['good', kind], window: '1m', limit: 5 };
     const error: unknown = await service.consume(check as never).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(TypeError);
+    expect(error).toBeInstanceOf(FreqLimitError);
     expect(isFreqLimitError(error) && error.code).toBe('FREQ_LIMIT_INVALID_CHECK');
     expect((error as Error).message).toMatch(message);
     await expect(service.consume([good, check] as never)).rejects.toThrow(/checks\[1\]/);
     expect((await service.peek(good as never)).tightest!.used).toBe(0);
   });
 
-  it('refuses more checks than are decided in one step', async () => {
+  it('rejects more checks than one call can decide', async () => {
     const checks = Array.from({ length: 1_001 }, (_, i) => ({ key: i, window: '1m' as const }));
-    await expect(service.consume(checks)).rejects.toThrow(/1001 checks in one call; at most 1000/);
+    await expect(service.consume(checks)).rejects.toThrow(
+      /1001 checks in one call; at most 1000 are possible/,
+    );
     expect((await service.consume(checks.slice(1))).results).toHaveLength(1_000);
   });
 
-  it('serves plain providers: a worker stops when its limit is reached', async () => {
+  it('stops a worker when its limit is reached', async () => {
     @Injectable()
     class MailWorker {
       sent = 0;
@@ -197,7 +200,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
   });
 });
 
-describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) => {
+describe.each(['memory', 'redis'] as const)('a counter of the guard on %s', (kind) => {
   @Controller('login')
   @FreqLimit({ window: '1m', limit: 100, name: 'all' })
   @FreqLimit({ window: '1m', limit: 100, name: 'each', scope: 'handler' })
@@ -227,7 +230,7 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
   const of = (rule: string, parts: object = {}) =>
     ({ rule, controller: LoginController, handler: 'login', ...parts }) as const;
 
-  it('is named by its rule and the caller’s values', async () => {
+  it('is found by its rule and the values of the key', async () => {
     const { url, service, namespace } = await start();
     const login = (): Promise<Response> => post(`${url}/login`, { user: 'a{b}:c' });
     expect(await statuses(2, login)).toEqual([201, 429]);
@@ -254,7 +257,7 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
     await client.quit();
   });
 
-  it('is named by the address where the visit lacked its key', async () => {
+  it('is found by the address if the request had no key', async () => {
     const { url, service } = await start();
     expect(await statuses(2, () => post(`${url}/login`))).toEqual([201, 429]);
     await service.reset(of('user', { address: '127.0.0.1' }));
@@ -280,7 +283,7 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
     [
       'a handler without its controller',
       { rule: 'user', handler: 'login' },
-      /controller: is missing: whose handler is "login"/,
+      /controller: is missing: pass the class of the handler "login"/,
     ],
     [
       'a class that is not in the application',
@@ -295,18 +298,38 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
     [
       'no handler for a rule of each handler',
       { rule: 'each', controller: LoginController },
-      /handler: is missing: the rule "each" counts each handler/,
+      /handler: is missing: the rule "each" counts each handler separately/,
     ],
-    ['no text for an address', of('user', { address: '' }), /address: "" is not a text/],
-    ['too few values', of('user'), /the key "user:\{body.user\}" is filled with \{body.user\}, got 0 values/],
-    ['too many values', of('user', { key: ['a', 'b'] }), /got 2 values/],
-    ['a value that is none', of('user', { key: '' }), /holds no value to count by/],
-    ['key and address', of('user', { key: 'a', address: '127.0.0.1' }), /instead of a key/],
-    ['a window of its own', of('user', { key: 'a', window: '2m' }), /has its own window/],
+    [
+      'no text for an address',
+      of('user', { address: '' }),
+      /address: "" is not a string of at least one character/,
+    ],
+    [
+      'too few values',
+      of('user'),
+      /the key "user:\{body.user\}" takes one value for each of its placeholders, got 0/,
+    ],
+    [
+      'too many values',
+      of('user', { key: ['a', 'b'] }),
+      /takes one value for each of its placeholders, got 2/,
+    ],
+    ['a value that is none', of('user', { key: '' }), /key: "" is not a value to count by/],
+    [
+      'key and address',
+      of('user', { key: 'a', address: '127.0.0.1' }),
+      /pass either address or key, not both/,
+    ],
+    [
+      'a window of its own',
+      of('user', { key: 'a', window: '2m' }),
+      /window: leave it out; the rule "user" has its own window/,
+    ],
     [
       'no limit for a rule whose limit is a function',
       of('dynamic', { key: 'a' }),
-      /is a function: say which limit/,
+      /limit: is missing: the limit of the rule "dynamic" is a function; pass the one to use/,
     ],
     ['an unknown property', of('user', { key: 'a', name: 'x' }), /name: is not known here/],
   ])('is not found by %s', async (_, check, message) => {
@@ -314,7 +337,7 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
     await expect(service.peek(check as never)).rejects.toThrow(message);
   });
 
-  it('is told apart from denials and errors by brand', () => {
+  it('has errors that are not denials, by brand', () => {
     expect([
       isFreqLimitExceeded(new Error()),
       isFreqLimitError(null),
@@ -324,7 +347,7 @@ describe.each(['memory', 'redis'] as const)('a guard’s counter on %s', (kind) 
 });
 
 describe('a reset', () => {
-  it('lets the caller in on every process, through clients with a prefix too', async () => {
+  it('allows the client again in every process, also with a prefixed Redis client', async () => {
     @Controller()
     class Login {
       @Post()
@@ -341,7 +364,7 @@ describe('a reset', () => {
     expect(await statuses(2, login)).toEqual([201, 429]);
     const counter = { rule: 'user', controller: Login, handler: 'login', key: 'ann' };
     await two!.app.get(FreqLimitService).reset(counter);
-    // what the other process remembers it believes for a second
+    // the other process caches a denial for a second
     while ((await login()).status !== 201) await new Promise((resolve) => setTimeout(resolve, 20));
     expect(await statuses(1, login)).toEqual([429]);
     await one!.app.get(FreqLimitService).reset(counter);

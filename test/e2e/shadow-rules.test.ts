@@ -1,4 +1,4 @@
-import { Controller, Get, Logger } from '@nestjs/common';
+import { Controller, Get } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { tried, trial, wouldDeny } from '../../examples/http/observing.js';
 import {
@@ -7,23 +7,18 @@ import {
   type FreqLimitOptions,
   FreqLimitVerdict,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders, remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { freePort } from '../support/server.js';
 
 const suite = redisSuite();
 const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  const note = (message: unknown): void => void lines.push(String(message));
-  jest.spyOn(Logger.prototype, 'error').mockImplementation(note);
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
-});
+const { lines } = captureLog();
 
 const minute = { window: '1m', limit: 2, name: 'minute' } as const;
 
@@ -51,7 +46,7 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
       ]),
     ]);
 
-  it.each(['memory', 'redis'])('reports and never denies, %s', async (kind) => {
+  it.each(['memory', 'redis'])('logs and never denies, %s', async (kind) => {
     const verdicts: Verdict[] = [];
     const onDenied = jest.fn();
     @Controller()
@@ -93,7 +88,7 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
     ]);
   });
 
-  it('is not charged for a visit that another rule denies, unless countDenied says so', async () => {
+  it('is not charged for a request that another rule denies, except with countDenied', async () => {
     const verdicts: Verdict[] = [];
     @Controller()
     class Denied {
@@ -124,7 +119,7 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
     ]);
   });
 
-  it('sends no headers where it stands alone', async () => {
+  it('sends no headers if it is the only rule', async () => {
     @Controller()
     class Alone {
       @Get()
@@ -141,7 +136,7 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
     }
   });
 
-  it('denies nobody when its functions fail, or its key is missing, and the others go on', async () => {
+  it('denies nothing if its functions fail or its key is missing, and other rules still apply', async () => {
     const fails = (message: string) => () => Promise.reject(new Error(message));
     @Controller()
     class Failing {
@@ -164,7 +159,7 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
     const { url } = await startApp(platform, { controllers: [Failing] });
     const response = await fetch(url);
     expect([response.status, remaining(response)]).toEqual([200, { real: 1 }]);
-    // once a minute at most
+    // at most once a minute
     expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
     expect(lines.sort()).toEqual([
       'FREQ_LIMIT_SHADOW_FAILED: A shadow rule was left out of a request: @FreqLimit on Failing.get, rule "key": the key function failed: no key',
@@ -173,7 +168,7 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
     ]);
   });
 
-  it('denies nobody while the store cannot answer, whatever its onStoreError', async () => {
+  it('denies nothing while the store cannot answer, whatever its onStoreError', async () => {
     const verdicts: Verdict[] = [];
     @Controller()
     class Down {
@@ -194,7 +189,7 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
     ]);
   });
 
-  it('tells the log at once, and then once a minute how many there were', async () => {
+  it('logs at once, and then once a minute the number of requests', async () => {
     let nowMs = 1_000;
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     @Controller()
@@ -217,7 +212,7 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
     ]);
   });
 
-  it('names those of the example whom it would have denied', async () => {
+  it('lists the clients of the example that it would have denied', async () => {
     wouldDeny.length = 0;
     const limits = { ...trial, rules: [{ ...tried, limit: 1 }] };
     const { url } = await startApp(platform, { controllers: [Limited], limits });

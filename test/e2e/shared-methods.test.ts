@@ -4,26 +4,20 @@ import {
   Controller,
   Get,
   Injectable,
-  Logger,
   type Type,
   UseGuards,
 } from '@nestjs/common';
-import { jest } from '@jest/globals';
-import { FreqLimit, SkipFreqLimit } from '../../src/index.js';
+import { FreqLimit, SkipFreqLimit } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 
-// Nest keeps routes, guards and interceptors on a handler's function, and they go wherever the function goes.
+// Nest keeps routes, guards and interceptors on the function of a handler, so copies of the function have them too.
 
 const suite = redisSuite();
 
-let lines: string[];
-
-beforeEach(() => {
-  lines = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
-});
+const { lines } = captureLog();
 
 @Injectable()
 class AnyGuard implements CanActivate {
@@ -37,7 +31,7 @@ function decorateMethod(target: object, name: string, ...decorators: MethodDecor
   for (const decorator of decorators) decorator(target, name, descriptor);
 }
 
-/** Copies a method, as mixins of the handbook do. */
+/** Copies a method, like the mixins of the TypeScript handbook. */
 function lend(from: Type, to: Type, ...names: string[]): void {
   for (const name of names) {
     Object.defineProperty(to.prototype, name, Object.getOwnPropertyDescriptor(from.prototype, name)!);
@@ -47,8 +41,8 @@ function lend(from: Type, to: Type, ...names: string[]): void {
 const two = (): MethodDecorator => FreqLimit({ window: '1m', limit: 2, name: 'two' });
 const get = (url: string) => () => fetch(url);
 
-describe.each(EVERYWHERE)('on %s and %s', (platform, kind) => {
-  it('a method copied to another class has its limits there', async () => {
+describe.each(EVERYWHERE)('copied and inherited methods on %s and %s', (platform, kind) => {
+  it('have the limits of their original in another class', async () => {
     class Listing {
       @Get()
       @two()
@@ -70,7 +64,7 @@ describe.each(EVERYWHERE)('on %s and %s', (platform, kind) => {
     expect(lines).toEqual([]);
   });
 
-  it('a limit put on an inherited method through a subclass holds there alone', async () => {
+  it('have a limit added through a subclass only in that subclass', async () => {
     class Crud {
       @Get()
       list() {
@@ -92,8 +86,8 @@ describe.each(EVERYWHERE)('on %s and %s', (platform, kind) => {
   });
 });
 
-describe.each(PLATFORMS)('on %s', (platform) => {
-  it('each class has what was said through it of a function that several have', async () => {
+describe.each(PLATFORMS)('a function that several classes share on %s', (platform) => {
+  it('has the limits declared through each class only there', async () => {
     function shared() {
       return 'ok';
     }
@@ -114,11 +108,11 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     const { url } = await startApp(platform, { controllers: [A, B, C] });
     expect(await statuses(2, get(`${url}/a`))).toEqual([200, 429]);
     expect(await statuses(4, get(`${url}/b`))).toEqual([200, 200, 200, 429]);
-    // where nothing was said, all holds that was said elsewhere
+    // a class without its own declarations has those of all others
     expect((await fetch(`${url}/c`)).headers.get('ratelimit-policy')).toBe('"a";q=1;w=60, "b";q=3;w=60');
   });
 
-  it('a method that a class has borrowed has the limits it brings and those it is given', async () => {
+  it('has the limits it brings and those added in the borrowing class', async () => {
     class Listing {
       @Get()
       @FreqLimit({ window: '1h', limit: 3, name: 'brought' })
@@ -134,7 +128,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect((await fetch(url)).headers.get('ratelimit-policy')).toBe('"brought";q=3;w=3600, "given";q=2;w=60');
   });
 
-  it('a mixin that copies constructor too has its limits, and is named where it hides another', async () => {
+  it('has its limits if a mixin copies constructor too, with a warning if that hides another class', async () => {
     class Listing {
       @Get()
       @FreqLimit('1m', 2)
@@ -159,7 +153,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     ]);
   });
 
-  it('what several decorators of one say is all there, put together by applyDecorators or through a subclass', async () => {
+  it('has the limits of all decorators, also by applyDecorators or through a subclass', async () => {
     const Both = () => applyDecorators(two(), FreqLimit({ window: '1h', limit: 9, name: 'nine' }));
     class Crud {
       @Get()
@@ -181,7 +175,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   });
 });
 
-it('names of one function in one class are one handler, and may not have different limits', async () => {
+it('two names of one function in one class are one handler, and may not have different limits', async () => {
   @Controller()
   class Same {
     @Get(['one', 'two'])

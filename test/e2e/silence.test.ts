@@ -1,21 +1,16 @@
-import { Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { FreqLimitService, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, startApp } from '../support/app.js';
 import { until } from '../support/cluster.js';
+import { captureLog } from '../support/log.js';
 import { startProxy, type Proxy } from '../support/proxy.js';
 import { clientOf, redisUrl, uniqueNamespace } from '../support/redis.js';
 
-beforeEach(() => {
-  for (const level of ['error', 'warn'] as const) jest.spyOn(Logger.prototype, level).mockReturnValue();
-});
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await closeApps();
-});
+captureLog();
+
+afterEach(closeApps);
 
 async function serve(redis: FreqLimitOptions['redis'], timeoutMs = 100) {
   const limits = { redis, namespace: uniqueNamespace(), timeoutMs };
@@ -33,7 +28,7 @@ describe('a silent connection', () => {
   });
   afterEach(() => proxy.stop());
 
-  it('is closed and made again', async () => {
+  it('is closed and replaced', async () => {
     const { one, client } = await serve({ host: '127.0.0.1', port: proxy.port, socketTimeout: 50 });
     await one();
     const { stream } = client;
@@ -45,18 +40,18 @@ describe('a silent connection', () => {
     expect(client.stream).not.toBe(stream);
   });
 
-  it('is kept while answers come, however late', async () => {
+  it('is kept while answers arrive, however late', async () => {
     const { one, client } = await serve({ host: '127.0.0.1', port: proxy.port, socketTimeout: 300 });
     await one();
     const { stream } = client;
     proxy.delayMs = 200;
-    // most answers are too late for their request, and are heard all the same
+    // most answers are too late for their request, but still arrive
     for (let i = 0; i < 4; i++) await one();
     expect(client.stream).toBe(stream);
     expect(stream.destroyed).toBe(false);
   });
 
-  it('is kept open if no command waits', async () => {
+  it('is kept if no command waits', async () => {
     const { one, client } = await serve({ host: '127.0.0.1', port: proxy.port, socketTimeout: 20 }, 5_000);
     await one();
     const { stream } = client;
@@ -66,7 +61,7 @@ describe('a silent connection', () => {
   });
 });
 
-describe('a server that takes connections and says nothing', () => {
+describe('a server that accepts connections and sends nothing', () => {
   let silent: Server;
   const sockets: Socket[] = [];
 
@@ -85,7 +80,7 @@ describe('a server that takes connections and says nothing', () => {
     await once(silent, 'close');
   });
 
-  it('is tried again on another connection', async () => {
+  it('gets another connection', async () => {
     const { port } = silent.address() as { port: number };
     const { one } = await serve({ host: '127.0.0.1', port, commandTimeout: 100 });
     expect((await one()).source).toBe('memory');
@@ -93,7 +88,7 @@ describe('a server that takes connections and says nothing', () => {
   });
 });
 
-it('leaves no timer of ioredis in charge of a connection', async () => {
+it('no timer of ioredis stays in charge of a connection', async () => {
   const { hostname: host, port } = new URL(redisUrl());
   const { client } = await serve({ host, port: Number(port), socketTimeout: 1_000, commandTimeout: 1_000 });
   expect(client.options).not.toHaveProperty('socketTimeout');

@@ -1,5 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
-import { FreqLimit, FreqLimitService } from '../../src/index.js';
+import { FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startBehindProxy, startApp, statuses } from '../support/app.js';
 import { limitHeaders } from '../support/http.js';
 
@@ -14,8 +14,8 @@ class Limited {
   }
 }
 
-describe.each(PLATFORMS)('visits that are left out on %s', (platform) => {
-  it('come from an allowed address: no limit, no header, nothing counted', async () => {
+describe.each(PLATFORMS)('requests that are not limited on %s', (platform) => {
+  it('come from an address in skipAddresses, and have no header and no counter', async () => {
     const { url, app } = await startApp(platform, {
       controllers: [Limited],
       limits: { skipAddresses: ['::1', '127.0.0.0/8'] },
@@ -27,7 +27,7 @@ describe.each(PLATFORMS)('visits that are left out on %s', (platform) => {
     expect((await app.get(FreqLimitService).peek(check)).tightest?.used).toBe(0);
   });
 
-  it('come from the address itself, and not from its neighbour in the same /64', async () => {
+  it('come from the exact address, and not from another in the same /64', async () => {
     const { url } = await startBehindProxy(platform, Limited, {
       skipAddresses: ['2001:db8::1', '203.0.113.0/24'],
     });
@@ -36,18 +36,18 @@ describe.each(PLATFORMS)('visits that are left out on %s', (platform) => {
     expect(await statuses(2, ask('2001:db8::2'))).toEqual([200, 429]);
     expect(await statuses(2, ask('::ffff:203.0.113.9'))).toEqual([200, 200]);
     expect(await statuses(2, ask('203.0.114.9'))).toEqual([200, 429]);
-    // what the caller wrote himself, before the address that the proxy saw
+    // the client wrote the first address, and the proxy added the second
     expect(await statuses(1, ask('203.0.113.9, 203.0.114.9'))).toEqual([429]);
   });
 
-  it('do not come through a second proxy that is not trusted, even if its address is allowed', async () => {
+  it('do not come through a second, untrusted proxy, even if its address is in skipAddresses', async () => {
     const { url } = await startBehindProxy(platform, Limited, { skipAddresses: ['10.0.0.0/8'] });
     const ask = (list: string) => () => fetch(url, { headers: { 'x-forwarded-for': list } });
     expect(await statuses(2, ask('10.0.0.2'))).toEqual([200, 200]);
     expect(await statuses(2, ask('203.0.113.9, 10.0.0.2'))).toEqual([200, 429]);
   });
 
-  it('call themselves so', async () => {
+  it('have a user agent in skipUserAgents', async () => {
     const { url } = await startApp(platform, {
       controllers: [Limited],
       limits: { skipUserAgents: [/^kube-probe\//g, 'Uptime'] },
@@ -59,7 +59,7 @@ describe.each(PLATFORMS)('visits that are left out on %s', (platform) => {
   });
 });
 
-it('a wrong entry stops the application', async () => {
+it('a wrong entry of skipAddresses stops the application', async () => {
   await expect(startApp('express', { limits: { skipAddresses: ['10.0.0.0/99'] } })).rejects.toThrow(
     'FreqLimitModule: skipAddresses[0]: "10.0.0.0/99" is not an address',
   );

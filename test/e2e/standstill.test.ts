@@ -1,30 +1,20 @@
-import { Controller, Get, Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { Controller, Get } from '@nestjs/common';
 import { FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, startApp } from '../support/app.js';
 import { killConnections } from '../support/kill-connections.js';
+import { captureLog } from '../support/log.js';
 import { clientOf, redisUrl, uniqueNamespace } from '../support/redis.js';
 import { type Server, startServer } from '../support/server.js';
 import { startSlowProxy, type SlowProxy } from '../support/slow-proxy.js';
 
-// What the process itself does to its timers. Standstills are 1.2 times the time that each timer waits.
+// A blocked process delays its own timers. Standstills are 1.2 times the time that each timer waits.
 
 const TIMEOUT_MS = 250;
 const SILENCE_MS = 500;
 const CONNECT_MS = 1_000;
-const lines: string[] = [];
-
-beforeEach(() => {
-  lines.length = 0;
-  for (const level of ['error', 'warn'] as const) {
-    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
-  }
-});
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await closeApps();
-});
+const { lines } = captureLog();
+afterEach(closeApps);
 
 function standStill(ms: number): void {
   const until = performance.now() + ms;
@@ -133,7 +123,7 @@ describe('a connection that the server has closed', () => {
   });
   afterAll(() => server.stop());
 
-  it('while it was idle, costs no request anything, and no line', async () => {
+  it('while it was idle makes no request fail, and logs nothing', async () => {
     const { url, one, service } = await serve(server.url);
     await one();
     for (let i = 0; i < 5; i++) {
@@ -142,14 +132,14 @@ describe('a connection that the server has closed', () => {
         ['deny', 'memory', 'deny', 'memory'].map((path) => fetch(`${url}/${path}`)),
       );
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-      // numbers of a counter: no answer of a fallback
+      // numbers of a counter, so not an answer of a fallback
       expect(answers.every(({ headers }) => headers.has('ratelimit'))).toBe(true);
     }
     expect((await service.peek({ key: 'standstill', window: '1h' })).source).toBe('store');
     expect(lines).toEqual([]);
   });
 
-  it('in the very turn of a request, is noticed before the call leaves', async () => {
+  it('in the turn of a request is noticed before the call leaves', async () => {
     const { one } = await serve(server.url);
     await one();
     killConnections(server.port);
@@ -158,7 +148,7 @@ describe('a connection that the server has closed', () => {
     expect(lines).toEqual([]);
   });
 
-  it('is not waited for when it does not come back', async () => {
+  it('is not waited for if it does not come back', async () => {
     const own = await startServer();
     const { url, one } = await serve(own.url);
     await one();

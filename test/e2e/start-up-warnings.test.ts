@@ -4,12 +4,10 @@ import {
   type ExecutionContext,
   Get,
   Injectable,
-  Logger,
   Post,
   type Type,
   UseGuards,
 } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { APP_GUARD } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import {
@@ -18,20 +16,14 @@ import {
   FreqLimitModule,
   type FreqLimitModuleExtras,
   type FreqLimitOptions,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { closeApps, type Platform, PLATFORMS, serve, statuses } from '../support/app.js';
+import { captureLog } from '../support/log.js';
 
-const lines: string[] = [];
-beforeEach(() => {
-  lines.length = 0;
-  jest
-    .spyOn(Logger.prototype, 'warn')
-    .mockImplementation((message: unknown) => void lines.push(String(message)));
-});
+const { lines } = captureLog();
 afterEach(closeApps);
-afterEach(() => jest.restoreAllMocks());
 
-/** A guard of the application that asks ours. */
+/** A guard of the application that calls FreqLimitGuard. */
 @Injectable()
 class AskingGuard implements CanActivate {
   constructor(private readonly limits: FreqLimitGuard) {}
@@ -44,7 +36,7 @@ class AskingGuard implements CanActivate {
 const limits = (options: FreqLimitOptions & FreqLimitModuleExtras = {}) => FreqLimitModule.forRoot(options);
 
 describe.each(PLATFORMS)('limits without a guard on %s', (platform: Platform) => {
-  it('are named: they are not held', async () => {
+  it('have a warning, since they have no effect', async () => {
     @Controller()
     class Open {
       @Get()
@@ -71,7 +63,7 @@ describe.each(PLATFORMS)('limits without a guard on %s', (platform: Platform) =>
     expect(await statuses(2, () => fetch(`${url}/guarded`))).toEqual([200, 429]);
   });
 
-  it('of the module are named too, at most eight by name', async () => {
+  it('have a warning for rules of the module too, with at most eight names', async () => {
     @Controller()
     class Wide {}
     for (let i = 0; i < 10; i++) {
@@ -89,9 +81,9 @@ describe.each(PLATFORMS)('limits without a guard on %s', (platform: Platform) =>
 
   it.each<[string, Type<CanActivate> | undefined]>([
     ['a subclass of it', class extends FreqLimitGuard {}],
-    ['a guard that asks it', AskingGuard],
+    ['a guard that calls it', AskingGuard],
     ['a guard of the application', undefined],
-  ])('are not named behind %s', async (_, guard) => {
+  ])('have no warning after %s', async (_, guard) => {
     @Controller()
     @UseGuards(...(guard === undefined ? [] : [guard]))
     class Guarded {
@@ -112,7 +104,7 @@ describe.each(PLATFORMS)('limits without a guard on %s', (platform: Platform) =>
   });
 });
 
-describe('a key that the caller writes', () => {
+describe('a key that the client writes', () => {
   @Controller()
   class Callers {
     @Post('email')
@@ -150,7 +142,7 @@ describe('a key that the caller writes', () => {
     }
   }
 
-  it('alone is one line for all handlers', async () => {
+  it('has one warning for all handlers that have no other key', async () => {
     await serve('express', { imports: [limits()], controllers: [Callers] });
     expect(lines).toEqual([
       expect.stringMatching(
@@ -159,7 +151,7 @@ describe('a key that the caller writes', () => {
     ]);
   });
 
-  it('is fine beside a rule of the module by address', async () => {
+  it('has no warning with a rule of the module by address', async () => {
     await serve('express', {
       imports: [limits({ rules: [{ window: '1m', limit: 100 }] })],
       controllers: [Callers],
@@ -168,7 +160,7 @@ describe('a key that the caller writes', () => {
   });
 
   it.each(['x-forwarded-for', 'Forwarded', 'X-Real-IP', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip'])(
-    'is warned of where it is the header %s',
+    'has a warning if it is the header %s',
     async (header) => {
       @Controller()
       class Forwarded {
@@ -209,7 +201,7 @@ describe.each(PLATFORMS)('trust in every proxy on %s', (platform) => {
     }
   }
 
-  it('is warned of where Express has it', async () => {
+  it('has a warning on Express', async () => {
     const { url } = await start([ByAddress], true);
     const warned = [
       expect.stringMatching(/^Express's trust proxy is true, so a request's address is the leftmost/),
@@ -218,12 +210,12 @@ describe.each(PLATFORMS)('trust in every proxy on %s', (platform) => {
     expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
   });
 
-  it.each([1, 'loopback', false])('is not seen in %p', async (trust) => {
+  it.each([1, 'loopback', false])('is not assumed for %p', async (trust) => {
     await start([ByAddress], trust);
     expect(lines).toEqual([]);
   });
 
-  it('is nothing to an application without limits', async () => {
+  it('has no warning in an application without limits', async () => {
     await start([Free], true);
     expect(lines).toEqual([]);
   });

@@ -1,12 +1,13 @@
-import { Controller, Get, Injectable, Logger, type Type } from '@nestjs/common';
-import { jest } from '@jest/globals';
-import { FreqLimit, type FreqLimitRule, SkipFreqLimit, isFreqLimitError } from '../../src/index.js';
+import { Controller, Get, Injectable, type Type } from '@nestjs/common';
+import { FreqLimit, type FreqLimitRule, SkipFreqLimit, isFreqLimitError } from 'nestjs-freq-limit';
 import { closeApps, startApp } from '../support/app.js';
+import { captureLog } from '../support/log.js';
+
+const { lines } = captureLog();
 
 afterEach(closeApps);
-afterEach(() => jest.restoreAllMocks());
 
-/** A controller with these decorators on its one handler. */
+/** A controller with these decorators on its only handler. */
 function controllerWith(...decorators: MethodDecorator[]): Type {
   class SmsController {
     send() {
@@ -35,31 +36,31 @@ describe('a wrong declaration stops the application', () => {
 
   it.each<[string, Partial<Record<keyof FreqLimitRule, unknown>> & Record<string, unknown>, string]>([
     ['limit NaN', { limit: NaN }, 'limit: NaN is not a whole number from 0 to 2^53 - 1, or a function'],
-    ['no limit', { limit: undefined }, 'limit: is missing: a whole number'],
+    ['no limit', { limit: undefined }, 'limit: is missing; expected a whole number'],
     ['a text for a limit', { limit: '5' }, 'limit: "5" is not a whole number'],
     ['a negative limit', { limit: -1 }, 'limit: -1 is not'],
     ['a fractional limit', { limit: 2.5 }, 'limit: 2.5 is not'],
     ['an infinite limit', { limit: Infinity }, 'limit: Infinity is not'],
     ['null for a limit', { limit: null }, 'limit: null is not'],
-    ['no window', { window: undefined }, 'window: undefined is no window: a text with its unit'],
-    ['a window of 0', { window: 0 }, 'window: 0 is no window'],
-    ['a window of 0 with a unit', { window: '0s' }, 'window: "0s" is no window'],
-    ['a negative window', { window: -1 }, 'window: -1 is no window'],
-    ['a window beyond 2^53 ms', { window: 2 ** 53 }, 'is no window: a text with its unit'],
-    ['a fortnight', { window: '1 fortnight' }, 'window: "1 fortnight" is no window'],
-    ['a window without a unit', { window: '60' }, 'window: "60" is no window'],
-    ['an empty key', { key: '' }, 'key: an empty text is no key'],
-    ['a bare placeholder', { key: 'ip' }, 'for the value write "{ip}"'],
-    ['a bare path', { key: 'body.phone' }, 'for the value write "{body.phone}"'],
+    ['no window', { window: undefined }, 'window: undefined is not a window: a string with a unit'],
+    ['a window of 0', { window: 0 }, 'window: 0 is not a window'],
+    ['a window of 0 with a unit', { window: '0s' }, 'window: "0s" is not a window'],
+    ['a negative window', { window: -1 }, 'window: -1 is not a window'],
+    ['a window beyond 2^53 ms', { window: 2 ** 53 }, 'is not a window: a string with a unit'],
+    ['a fortnight', { window: '1 fortnight' }, 'window: "1 fortnight" is not a window'],
+    ['a window without a unit', { window: '60' }, 'window: "60" is not a window'],
+    ['an empty key', { key: '' }, 'key: an empty string is not a key'],
+    ['a bare placeholder', { key: 'ip' }, 'For the value write "{ip}".'],
+    ['a bare path', { key: 'body.phone' }, 'For the value write "{body.phone}".'],
     [
       'an unknown placeholder',
       { key: '{cookie.a}' },
-      '{cookie.a} is no placeholder; they begin with ip, user',
+      '{cookie.a} is not a placeholder; placeholders begin with ip, user',
     ],
-    ['an object for a placeholder', { key: '{body}' }, '{body} names no value'],
-    ['an open brace', { key: 'a{ip' }, 'has a brace without its other half'],
-    ['an empty list', { key: [] }, 'key: [list of 0] is no key'],
-    ['null for a key', { key: null }, 'key: null is no key'],
+    ['an object for a placeholder', { key: '{body}' }, '{body} does not name a value'],
+    ['an open brace', { key: 'a{ip' }, 'has an unmatched brace'],
+    ['an empty list', { key: [] }, 'key: [list of 0] is not a key'],
+    ['null for a key', { key: null }, 'key: null is not a key'],
     ['an unknown scope', { scope: 'route' }, "scope: \"route\" is not one of 'handler', 'controller', 'app'"],
     [
       'an unknown onMissingKey',
@@ -73,8 +74,8 @@ describe('a wrong declaration stops the application', () => {
     ['a cost that is none', { cost: -1 }, 'cost: -1 is not a whole number'],
     ['countDenied that is none', { countDenied: 'yes' }, 'countDenied: "yes" is not true or false'],
     ['skipIf that is none', { skipIf: true }, 'skipIf: true is not a function'],
-    ['another library’s word', { ttl: 5 }, 'ttl: is not known here; did you mean window?'],
-    ['an unknown option', { foo: 5 }, 'foo: is not known here (known: window, limit, key'],
+    ['another library’s word', { ttl: 5 }, 'ttl: unknown option; did you mean window?'],
+    ['an unknown option', { foo: 5 }, 'foo: unknown option (known: window, limit, key'],
   ])('with %s', async (_, part, message) => {
     const error = await startUpError(controllerWith(FreqLimit({ ...rule, ...part } as FreqLimitRule)));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
@@ -86,7 +87,7 @@ describe('a wrong declaration stops the application', () => {
     [
       'two unnamed rules of one window and key',
       [FreqLimit('1m', 3), FreqLimit('1m', 5)],
-      'two rules count on one counter',
+      'two rules without a name count by {ip} in 1m and would share a counter',
     ],
     [
       'two unnamed rules by functions',
@@ -96,14 +97,14 @@ describe('a wrong declaration stops the application', () => {
     [
       'two rules of one name',
       [FreqLimit({ ...rule, name: 'x' }), FreqLimit({ ...rule, window: '1h', name: 'x' })],
-      'name: two rules are called "x"',
+      'name: two rules have the name "x"',
     ],
     [
       'a skip of a name that no rule has',
       [FreqLimit({ ...rule, name: 'daily' }), SkipFreqLimit('dayly')],
-      'there is no rule called "dayly" here; the names are daily',
+      'no rule here has the name "dayly"; the names are daily',
     ],
-    ['no rule at all', [FreqLimit(undefined as never, undefined as never)], 'is no window'],
+    ['no rule at all', [FreqLimit(undefined as never, undefined as never)], 'is not a window'],
   ])('with %s', async (_, decorators, message) => {
     expect((await startUpError(controllerWith(...decorators))).message).toContain(message);
   });
@@ -119,14 +120,14 @@ describe('a wrong declaration stops the application', () => {
       { window: '1m', limit: 3, scope: 'app', key: () => 'user 5' },
       { window: '1m', limit: 3, scope: 'app', key: () => 'tenant 5' },
     ],
-  ])('where two handlers count on one counter under %s', async (_, one, two) => {
+  ])('if two handlers share a counter under %s', async (_, one, two) => {
     const { message } = await startUpError(controllerWith(FreqLimit(one)), controllerWith(FreqLimit(two)));
     expect(message).toContain(
       'it counts on the same counters as the rule at @FreqLimit on SmsController.send',
     );
   });
 
-  it('names every wrong declaration at once', async () => {
+  it('reports all wrong declarations at once', async () => {
     const { message } = await startUpError(
       controllerWith(FreqLimit('1m', -1)),
       controllerWith(FreqLimit('1 year' as never, 1)),
@@ -137,28 +138,20 @@ describe('a wrong declaration stops the application', () => {
     ]);
   });
 
-  it('names rules of the module too, and leaves no connection open', async () => {
+  it('reports rules of the module too, and leaves no connection open', async () => {
     const limits = { redis: 'redis://127.0.0.1:1', rules: [{ window: '1m', limit: '5' as never }] } as const;
     await expect(startApp('express', { limits })).rejects.toThrow(
       /rules\[0\] of FreqLimitModule: limit: "5" is not/,
     );
   });
 
-  it('warns of a bare number that looks like milliseconds', async () => {
-    const lines: string[] = [];
-    jest
-      .spyOn(Logger.prototype, 'warn')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
+  it('a bare number that looks like milliseconds has a warning', async () => {
     const { url } = await startApp('express', { controllers: [controllerWith(FreqLimit(60_000, 3))] });
     expect((await fetch(url)).headers.get('ratelimit-policy')).toBe('"1000m";q=3;w=60000');
     expect(lines).toEqual([expect.stringContaining('a bare number is seconds, so 60000 is 1000m')]);
   });
 
-  it('warns of a limit on a method that no guard ever stands before', async () => {
-    const lines: string[] = [];
-    jest
-      .spyOn(Logger.prototype, 'warn')
-      .mockImplementation((message: unknown) => void lines.push(String(message)));
+  it('a limit on a method without a guard has a warning', async () => {
     @Injectable()
     class Mailer {
       @FreqLimit('1m', 1)

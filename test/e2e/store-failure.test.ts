@@ -95,7 +95,7 @@ describe.each(PLATFORMS)('a store that cannot answer, on %s', (platform) => {
     return { app, url, port, redis };
   }
 
-  it('goes on limiting in this process by default, and tells no numbers but the wait', async () => {
+  it('is replaced by memory by default, without numbers except for Retry-After', async () => {
     const { url } = await start();
     expect(await statuses(3, () => fetch(`${url}/default`))).toEqual([200, 200, 200]);
     const denied = await fetch(`${url}/default`);
@@ -104,14 +104,14 @@ describe.each(PLATFORMS)('a store that cannot answer, on %s', (platform) => {
     expect(Number(denied.headers.get('retry-after'))).toBeGreaterThan(3_500);
   });
 
-  it("lets pass by 'allow', without numbers made up", async () => {
+  it("allows requests with 'allow', without invented numbers", async () => {
     const { url } = await start();
     const answers = await Promise.all(Array.from({ length: 10 }, () => fetch(`${url}/allow`)));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
     expect(answers.flatMap(limitHeaders)).toEqual([]);
   });
 
-  it("answers 503 by 'deny', with Retry-After and nothing else of a limit", async () => {
+  it("answers 503 with 'deny', with Retry-After and no other limit header", async () => {
     const { url } = await start({ headers: 'both' });
     for (const path of ['deny', 'mixed']) {
       caught.length = 0;
@@ -124,17 +124,17 @@ describe.each(PLATFORMS)('a store that cannot answer, on %s', (platform) => {
     }
   });
 
-  it("says nothing at all with headers 'none'", async () => {
+  it("sends no header with headers 'none'", async () => {
     const { url } = await start({ headers: 'none' });
     expect(limitHeaders(await fetch(`${url}/deny`))).toEqual([]);
   });
 
-  it('takes the strictest of several: one that counts denies beside one that is open', async () => {
+  it('denies if one rule counts in memory, next to a rule that allows', async () => {
     const { url } = await start();
     expect(await statuses(3, () => fetch(`${url}/open-and-counted`))).toEqual([200, 200, 429]);
   });
 
-  it('has a policy for the module as a whole, and takes the share of one of several instances', async () => {
+  it('has a policy for the module, and limits by the share of one of several instances', async () => {
     const denying = await start({ onStoreError: 'deny' });
     expect(await statuses(2, () => fetch(`${denying.url}/default`))).toEqual([503, 503]);
     expect(await statuses(2, () => fetch(`${denying.url}/allow`))).toEqual([200, 200]);
@@ -142,7 +142,7 @@ describe.each(PLATFORMS)('a store that cannot answer, on %s', (platform) => {
     expect(await statuses(2, () => fetch(`${sharing.url}/default`))).toEqual([200, 429]);
   });
 
-  it('marks what the service answers, and says how the store is doing', async () => {
+  it('is visible in the source of verdicts and in the health of the service', async () => {
     const { app, port, url } = await start();
     const service = app.get(FreqLimitService);
     const check = { key: 'x', window: '1h', limit: 1 } as const;
@@ -179,7 +179,7 @@ describe.each(PLATFORMS)('a store that cannot answer, on %s', (platform) => {
     });
   });
 
-  it('is told in one line when it goes and one when it comes back, however many ask', async () => {
+  it('has one log line when it fails and one when it recovers, however many requests come', async () => {
     const { app, url, port } = await start({ denyCache: false });
     await withServer(port, async (server) => {
       const client = clientOf(app.get<object>(FREQ_LIMIT_STORE));
@@ -188,14 +188,14 @@ describe.each(PLATFORMS)('a store that cannot answer, on %s', (platform) => {
       server.process.kill('SIGSTOP');
       const end = performance.now() + 1_500;
       const longest: number[] = [];
-      const visitor = async (): Promise<void> => {
+      const sender = async (): Promise<void> => {
         while (performance.now() < end) {
           const from = performance.now();
           expect((await fetch(`${url}/allow`)).status).toBe(200);
           longest.push(performance.now() - from);
         }
       };
-      await Promise.all(Array.from({ length: 20 }, visitor));
+      await Promise.all(Array.from({ length: 20 }, sender));
       expect(lines).toEqual([expect.stringMatching(/^error: Redis is not asked any more/)]);
       server.process.kill('SIGCONT');
       await until(async () => (await fetch(`${url}/default`)).headers.has('ratelimit'), 5_000);
@@ -203,7 +203,7 @@ describe.each(PLATFORMS)('a store that cannot answer, on %s', (platform) => {
     });
   });
 
-  it('starts in time when the server accepts connections and says nothing', async () => {
+  it('does not delay the start if the server accepts connections and sends nothing', async () => {
     const server = await startServer();
     server.process.kill('SIGSTOP');
     try {

@@ -1,27 +1,26 @@
-import { Controller, Get, Logger } from '@nestjs/common';
-import { jest } from '@jest/globals';
-import { FreqLimitHealthIndicator, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
+import { Controller, Get } from '@nestjs/common';
+import {
+  FreqLimit,
+  FreqLimitHealthIndicator,
+  type FreqLimitOptions,
+  FreqLimitService,
+} from 'nestjs-freq-limit';
 import { once } from 'node:events';
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
-import { FreqLimit } from '../../src/index.js';
 import { closeApps, startApp, statuses } from '../support/app.js';
 import { until } from '../support/cluster.js';
+import { captureLog } from '../support/log.js';
 import { clientOf, plainClient, uniqueNamespace } from '../support/redis.js';
 import { freePort, type Server, startServer } from '../support/server.js';
 
 const HOUR = { window: '1h', limit: 1e6 } as const;
 let server: Server;
-let lines: string[];
+const { lines } = captureLog();
 
 beforeEach(async () => {
-  lines = [];
-  for (const level of ['error', 'warn'] as const) {
-    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
-  }
   server = await startServer();
 });
 afterEach(async () => {
-  jest.restoreAllMocks();
   await closeApps();
   await server.stop();
 });
@@ -47,19 +46,19 @@ describe('a breaker that opened while the server was slow', () => {
     return served;
   }
 
-  it('closes in a process that only looks', async () => {
+  it('closes in a process that only peeks', async () => {
     const { service } = await openBreaker();
     await until(async () => (await service.peek({ ...HOUR, key: 'a' })).source === 'store');
     expect(service.health()).toMatchObject({ isUp: true, reason: undefined });
   });
 
-  it('closes in a process that charges nothing but 0', async () => {
+  it('closes in a process with a cost of 0 only', async () => {
     const { service } = await openBreaker();
     await until(async () => (await service.consume({ ...HOUR, key: 'a', cost: 0 })).source === 'store');
     expect(service.health().isUp).toBe(true);
   });
 
-  it('closes for the few that charge among many that look', async () => {
+  it('closes for a few calls that charge among many that peek', async () => {
     const { service, charge } = await openBreaker();
     await until(async () => {
       await Promise.all(Array.from({ length: 100 }, () => service.peek({ ...HOUR, key: 'a' })));
@@ -68,7 +67,7 @@ describe('a breaker that opened while the server was slow', () => {
     expect(service.health().isUp).toBe(true);
   });
 
-  it('closes where no request comes, for health() and for the indicator', async () => {
+  it('closes without requests, for health() and for the indicator', async () => {
     const { service } = await openBreaker();
     await until(() => service.health().isUp);
     const { indicator } = await openBreaker();
@@ -78,7 +77,7 @@ describe('a breaker that opened while the server was slow', () => {
 });
 
 describe('a right that the script lacks', () => {
-  it('is the server’s refusal, not a fault of each key', async () => {
+  it('is an error of the server, not of each key', async () => {
     const admin = plainClient(server.url);
     const rights = ['~*', '-@all', '+evalsha', '+eval', '+incr', '+incrby', '+pttl', '+get', '+del', '+info'];
     await admin.call('ACL', 'SETUSER', 'limiter', 'on', '>secret', 'resetkeys', ...rights);
@@ -98,7 +97,7 @@ describe('a right that the script lacks', () => {
 });
 
 describe('a server that is full', () => {
-  it('takes only so many new counters, and health() says it', async () => {
+  it('rejects new counters, and health() reports it', async () => {
     const admin = plainClient(server.url);
     const { service, charge } = await serve({ redis: server.url, timeoutMs: 5_000 });
     await charge('known');
@@ -112,9 +111,9 @@ describe('a server that is full', () => {
     expect(service.health()).toMatchObject({ isUp: true });
     expect(service.health().reason).toContain('full');
     for (let i = 0; i < 20; i++) expect((await charge('known')).source).toBe('store');
-    let refused = 0;
-    for (let round = 1; refused === 0 && round < 60; round++) refused = await chargeFresh(round);
-    expect(refused).toBeGreaterThan(0);
+    let failed = 0;
+    for (let round = 1; failed === 0 && round < 60; round++) failed = await chargeFresh(round);
+    expect(failed).toBeGreaterThan(0);
     expect(await admin.dbsize()).toBeLessThan(11_000);
     expect(service.health()).toMatchObject({ isUp: false });
     await admin.config('SET', 'maxmemory', '0');
@@ -134,8 +133,8 @@ class Limited {
 }
 
 describe('a Redis that comes and goes', () => {
-  it('ends in no rejection that nobody awaits, and counts whenever it is there', async () => {
-    // Jest fails a test on a rejection that nobody handles
+  it('causes no unhandled rejection, and counts whenever it is up', async () => {
+    // Jest fails a test on an unhandled rejection
     const port = await freePort();
     const { app, url } = await startApp('express', {
       controllers: [Limited],

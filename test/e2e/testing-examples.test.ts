@@ -5,7 +5,7 @@ describe('the tests of the example application', () => {
     await expect(threeQuotesPerMinute()).resolves.toBeUndefined();
   });
 
-  it('do without limits', async () => {
+  it('can disable limits', async () => {
     await expect(manyQuotes()).resolves.toBeUndefined();
   });
 });

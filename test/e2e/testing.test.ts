@@ -18,7 +18,7 @@ import {
 } from 'nestjs-freq-limit/testing';
 import { closeApps, PLATFORMS, serve } from '../support/app.js';
 
-// nobody listens there: whoever connects to it is seen by the fallback's answers
+// no server listens there, so a connection would show in the answers of the fallback
 const OPTIONS: FreqLimitOptions = { redis: 'redis://127.0.0.1:1', onStoreError: 'deny' };
 
 @Controller()
@@ -50,19 +50,19 @@ const WAYS: readonly (readonly [string, ModuleMetadata])[] = [
 afterEach(closeApps);
 
 describe.each(PLATFORMS)('an application under test on %s', (platform) => {
-  it.each(WAYS)('counts in memory whatever %s says, on the clock of the test', async (_, parts) => {
+  it.each(WAYS)('counts in memory despite %s, by the clock of the test', async (_, parts) => {
     const clock = new TestClock();
     const { app, url } = await serve(platform, parts, (builder) => useMemoryStore(builder, clock));
-    const visit = (): Promise<Response> => fetch(url);
-    await expectLimited(visit, { passes: 2, retryAfter: 60 });
+    const send = (): Promise<Response> => fetch(url);
+    await expectLimited(send, { passes: 2, retryAfter: 60 });
     clock.advance('20s');
-    await expectLimited(visit, { passes: 0, retryAfter: 40 });
+    await expectLimited(send, { passes: 0, retryAfter: 40 });
     clock.advance(40);
-    await expectLimited(visit, { passes: 2, retryAfter: 60 });
+    await expectLimited(send, { passes: 2, retryAfter: 60 });
     expect(app.get(FreqLimitService).health()).toMatchObject({ store: 'memory', isUp: true });
   });
 
-  it.each(WAYS)('lets all pass whatever %s says, and contacts no Redis', async (_, parts) => {
+  it.each(WAYS)('allows all requests despite %s, without connecting to Redis', async (_, parts) => {
     const { app, url } = await serve(platform, parts, disableLimits);
     await expectNotLimited(() => fetch(url), { requests: 5 });
     expect([...(await fetch(url)).headers.keys()].filter((name) => name.includes('ratelimit'))).toEqual([]);
@@ -88,27 +88,27 @@ describe.each(PLATFORMS)('an application under test on %s', (platform) => {
         controllers: [GuardedByItself],
       },
     ],
-  ])('lets all pass where the guard stands %s', async (_, parts) => {
+  ])('allows all requests with the guard %s', async (_, parts) => {
     const { url } = await serve(platform, parts, disableLimits);
     await expectNotLimited(() => fetch(url), { requests: 5 });
   });
 
-  it('still refuses wrong declarations', async () => {
+  it('still rejects wrong declarations', async () => {
     const imports = [FreqLimitModule.forRoot({ ...OPTIONS, rules: [{ window: '1m', limit: -1 }] })];
     await expect(serve(platform, { imports }, disableLimits)).rejects.toMatchObject({
       code: 'FREQ_LIMIT_INVALID_RULE',
     });
   });
 
-  it('keeps the counters of two modules of one test apart', async () => {
+  it('has separate counters for two modules of one test', async () => {
     const start = () => serve(platform, SYNC, (builder) => useMemoryStore(builder));
     const [a, b] = await Promise.all([start(), start()]);
     for (const { url } of [a, b]) await expectLimited(() => fetch(url), { passes: 2, retryAfter: 60 });
   });
 });
 
-describe.each(PLATFORMS)('on %s', (platform) => {
-  it('the service can be replaced in a test', async () => {
+describe.each(PLATFORMS)('the service on %s', (platform) => {
+  it('can be replaced in a test', async () => {
     const consume = jest.fn(() => Promise.resolve({ allowed: false }));
     const { app } = await serve(
       platform,
@@ -124,18 +124,18 @@ describe('a test that moves the clock', () => {
     jest.useRealTimers();
   });
 
-  it('has the answers of the service without moving it, and a new window when it does', async () => {
+  it('gets a new window only when it moves it', async () => {
     const module = await Test.createTestingModule({ imports: [FreqLimitModule.forRoot()] }).compile();
     await module.init();
     const service = module.get(FreqLimitService);
     jest.useFakeTimers();
-    const visit = async (): Promise<boolean> =>
+    const send = async (): Promise<boolean> =>
       (await service.consume({ key: 'x', window: '1m', limit: 1 })).allowed;
-    expect([await visit(), await visit()]).toEqual([true, false]);
+    expect([await send(), await send()]).toEqual([true, false]);
     jest.advanceTimersByTime(59_000);
-    expect(await visit()).toBe(false);
+    expect(await send()).toBe(false);
     jest.advanceTimersByTime(1_001);
-    expect([await visit(), await visit()]).toEqual([true, false]);
+    expect([await send(), await send()]).toEqual([true, false]);
     expect(jest.getTimerCount()).toBe(0);
     await module.close();
   });

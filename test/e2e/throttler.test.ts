@@ -1,4 +1,4 @@
-import { Controller, Get, Logger, type ModuleMetadata } from '@nestjs/common';
+import { Controller, Get, type ModuleMetadata } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import {
   SkipThrottle,
@@ -7,10 +7,10 @@ import {
   ThrottlerModule,
   ThrottlerStorageService,
 } from '@nestjs/throttler';
-import { jest } from '@jest/globals';
 import { FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { FreqLimitThrottlerStorage } from 'nestjs-freq-limit/throttler';
 import { PLATFORMS, serve, statuses } from '../support/app.js';
+import { captureLog } from '../support/log.js';
 import { keysOf, redisUrl } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { freePort } from '../support/server.js';
@@ -60,7 +60,7 @@ class Throttled {
   }
 }
 
-/** An application of the throttler's, as its users write it. */
+/** An application as users of the throttler write it. */
 function throttled(limits: FreqLimitOptions, storage: (limits: FreqLimitService) => Storage): ModuleMetadata {
   return {
     imports: [
@@ -84,7 +84,7 @@ function throttled(limits: FreqLimitOptions, storage: (limits: FreqLimitService)
 const ours = (limits: FreqLimitService): Storage => new FreqLimitThrottlerStorage(limits);
 const theirs = (): Storage => new ThrottlerStorageService();
 
-/** Status and limit headers, seconds left out: they are the contract's. */
+/** Status and limit headers, without seconds, which the contract tests. */
 async function answer(url: string): Promise<readonly [number, Record<string, string>]> {
   const response = await fetch(url);
   await response.arrayBuffer();
@@ -95,9 +95,10 @@ async function answer(url: string): Promise<readonly [number, Record<string, str
 }
 
 const suite = redisSuite();
+captureLog();
 
 describe.each(PLATFORMS)('the throttler on %s', (platform) => {
-  it.each(['memory', 'redis'])('answers as with its own storage, counting in %s', async (kind) => {
+  it.each(['memory', 'redis'])('answers like with its own storage, counting in %s', async (kind) => {
     const limits =
       kind === 'redis' ? { redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 } : {};
     const [a, b] = await Promise.all([
@@ -122,7 +123,7 @@ describe.each(PLATFORMS)('the throttler on %s', (platform) => {
     expect((await keysOf(suite.client, suite.namespace)).length > 0).toBe(kind === 'redis');
   });
 
-  it('lets ten of a hundred pass that come at once', async () => {
+  it('allows ten of a hundred requests at once', async () => {
     const limits = { redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 };
     const { url } = await serve(platform, throttled(limits, ours));
     const seen = await Promise.all(
@@ -132,7 +133,7 @@ describe.each(PLATFORMS)('the throttler on %s', (platform) => {
     expect(seen.filter((status) => status === 429)).toHaveLength(90);
   });
 
-  it('answers 500 for a window that is none, and lets nothing pass', async () => {
+  it('answers 500 for an invalid window', async () => {
     const { url } = await serve(platform, throttled({}, ours));
     expect(await statuses(2, () => fetch(`${url}/odd`))).toEqual([500, 500]);
   });
@@ -141,9 +142,7 @@ describe.each(PLATFORMS)('the throttler on %s', (platform) => {
     ['deny', [503, 503, 503]],
     ['memory', [200, 200, 429]],
     ['allow', [200, 200, 200]],
-  ] as const)('does what onStoreError says while Redis cannot answer: %s', async (onStoreError, expected) => {
-    for (const level of ['warn', 'error'] as const)
-      jest.spyOn(Logger.prototype, level).mockImplementation(() => undefined);
+  ] as const)('applies onStoreError while Redis is unreachable: %s', async (onStoreError, expected) => {
     const limits = { redis: `redis://127.0.0.1:${await freePort()}`, onStoreError };
     const { url } = await serve(platform, throttled(limits, ours));
     expect(await statuses(3, () => fetch(`${url}/two`))).toEqual(expected);

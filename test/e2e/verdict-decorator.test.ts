@@ -21,7 +21,7 @@ import {
   FreqLimitVerdict,
   SkipFreqLimit,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
@@ -39,7 +39,7 @@ describe.each(PLATFORMS)('@FreqLimitVerdict() on %s', (platform) => {
   });
 
   @Controller()
-  class Told {
+  class Shown {
     @Get('limited')
     @FreqLimit(minute)
     limited(@FreqLimitVerdict() verdict: Verdict) {
@@ -63,9 +63,9 @@ describe.each(PLATFORMS)('@FreqLimitVerdict() on %s', (platform) => {
     }
   }
 
-  it.each(['memory', 'redis'])('is the verdict by which the visit was let in, %s', async (kind) => {
+  it.each(['memory', 'redis'])('is the verdict that allowed the request, %s', async (kind) => {
     const limits = kind === 'redis' ? inRedis() : {};
-    const { url } = await startApp(platform, { controllers: [Told], limits });
+    const { url } = await startApp(platform, { controllers: [Shown], limits });
     expect(await statuses(3, () => fetch(`${url}/limited`))).toEqual([200, 200, 429]);
     expect(seen.map(({ tightest, ...verdict }) => [verdict, tightest?.remaining])).toEqual([
       [{ allowed: true, results: [expect.anything()], source: 'store' }, 1],
@@ -77,46 +77,46 @@ describe.each(PLATFORMS)('@FreqLimitVerdict() on %s', (platform) => {
     });
   });
 
-  it('is an empty one where no rule applies, or no guard stands', async () => {
+  it('is empty if no rule applies or no guard runs', async () => {
     const none = { allowed: true, results: [], source: 'none', hasTightest: false };
     const ruled = await startApp(platform, {
-      controllers: [Told],
+      controllers: [Shown],
       limits: { rules: [{ ...minute, name: 'all' }] },
     });
     expect(await (await fetch(`${ruled.url}/free`)).json()).toEqual(none);
-    const { url } = await startApp(platform, { controllers: [Told] }, (builder) =>
+    const { url } = await startApp(platform, { controllers: [Shown] }, (builder) =>
       builder.overrideGuard(FreqLimitGuard).useValue({ canActivate: () => true }),
     );
     expect(await statuses(3, () => fetch(`${url}/limited`))).toEqual([200, 200, 200]);
     expect(seen.map(({ source }) => source)).toEqual(['none', 'none', 'none']);
   });
 
-  it('may stand several times, and knows what is given back later as charged', async () => {
-    const { url } = await startApp(platform, { controllers: [Told] });
+  it('can be used several times, and includes charges that are refunded later', async () => {
+    const { url } = await startApp(platform, { controllers: [Shown] });
     expect(await (await fetch(`${url}/twice/7`)).json()).toEqual({ same: true, n: '7' });
     const response = await fetch(`${url}/given-back`);
     expect([await response.json(), remaining(response)]).toEqual([{ used: 1 }, { minute: 2 }]);
   });
 
-  it('is each visit’s own, however many are under way', async () => {
+  it('is separate for each request in flight', async () => {
     @Controller({ scope: Scope.REQUEST })
     class Many {
-      @Get(':caller')
-      @FreqLimit({ window: '1m', limit: 50, key: '{params.caller}', name: 'caller' })
-      async get(@Param('caller') caller: string, @FreqLimitVerdict() { tightest }: Verdict) {
-        return { caller, used: tightest?.used };
+      @Get(':client')
+      @FreqLimit({ window: '1m', limit: 50, key: '{params.client}', name: 'client' })
+      async get(@Param('client') client: string, @FreqLimitVerdict() { tightest }: Verdict) {
+        return { client, used: tightest?.used };
       }
     }
     const { url } = await startApp(platform, { controllers: [Many], limits: inRedis() });
-    const asked = Array.from({ length: 60 }, async (_, i) => (await fetch(`${url}/c${i % 3}`)).json());
-    const answers = (await Promise.all(asked)) as { caller: string; used: number }[];
-    for (const caller of ['c0', 'c1', 'c2']) {
-      const used = answers.filter((answer) => answer.caller === caller).map((answer) => answer.used);
+    const requests = Array.from({ length: 60 }, async (_, i) => (await fetch(`${url}/c${i % 3}`)).json());
+    const answers = (await Promise.all(requests)) as { client: string; used: number }[];
+    for (const client of ['c0', 'c1', 'c2']) {
+      const used = answers.filter((answer) => answer.client === client).map((answer) => answer.used);
       expect(used.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
     }
   });
 
-  it('is there for a subclass, and behind guards and interceptors that have seen the request', async () => {
+  it('works in a subclass, and after guards and interceptors that use the request', async () => {
     @Injectable()
     class Passes implements CanActivate {
       canActivate() {
@@ -141,7 +141,7 @@ describe.each(PLATFORMS)('@FreqLimitVerdict() on %s', (platform) => {
     expect(await (await fetch(url, { method: 'POST' })).json()).toEqual([['sub', 1]]);
   });
 
-  it('tells the caller of the example what he has left', async () => {
+  it('shows clients of the example their remaining requests', async () => {
     const { url } = await startApp(platform, { controllers: [ReportsController] });
     const headers = { 'x-api-key': 'k1' };
     await fetch(`${url}/reports`, { headers });
@@ -150,7 +150,7 @@ describe.each(PLATFORMS)('@FreqLimitVerdict() on %s', (platform) => {
   });
 });
 
-it('@FreqLimitVerdict() must be on a parameter of a handler', () => {
+it('is allowed only on parameters of handlers', () => {
   const place = (): unknown => {
     class Wrong {
       constructor(@FreqLimitVerdict() readonly verdict: Verdict) {}
@@ -161,8 +161,8 @@ it('@FreqLimitVerdict() must be on a parameter of a handler', () => {
   expect(place).toThrow(expect.objectContaining({ code: 'FREQ_LIMIT_INVALID_RULE' }));
 });
 
-describe.each(EVERYWHERE)('on %s and %s', (platform, kind) => {
-  it('verdicts keep the numbers of their own handler', async () => {
+describe.each(EVERYWHERE)('verdicts of several handlers on %s and %s', (platform, kind) => {
+  it('keep the numbers of their own handler', async () => {
     const rule = (name: string, limit: number) => ({ window: '1h', limit, name, cost: 0 }) as const;
     const shown = ({ results }: Verdict): string =>
       results.map(({ name, limit }) => `${name} ${limit}`).join();

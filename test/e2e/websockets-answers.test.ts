@@ -1,5 +1,4 @@
-import { type ArgumentsHost, Catch, Logger, UseFilters } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { type ArgumentsHost, Catch, UseFilters } from '@nestjs/common';
 import {
   BaseWsExceptionFilter,
   MessageBody,
@@ -15,9 +14,10 @@ import {
   FreqLimitVerdict,
   isFreqLimitExceeded,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { until } from '../support/cluster.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 import { closeClients, connect, LIBRARIES, startGateways, denied, said } from '../support/sockets.js';
@@ -27,14 +27,7 @@ const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
 afterEach(closeClients);
 
-/** What the log was told, of what kind. */
-function logged(level: 'warn' | 'error'): string[] {
-  const lines: string[] = [];
-  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-    lines.push(String(line));
-  });
-  return lines;
-}
+const { warnings, errors } = captureLog();
 
 class Brewing extends WsException {}
 
@@ -81,9 +74,8 @@ class Odds {
 describe.each(LIBRARIES)('a message handler of %s', (library) => {
   const start = (limits: FreqLimitOptions = {}) => startGateways('express', library, [Odds], limits);
 
-  it('with a shadow rule answers all, and the log says what would have been denied', async () => {
+  it('answers all messages of a shadow rule, and logs the denials', async () => {
     const { url } = await start();
-    const warnings = logged('warn');
     const client = await connect(library, url);
     expect(await client.askTimes(2, 'shadow')).toEqual([said([[true, true]]), said([[false, true]])]);
     expect(warnings).toEqual([
@@ -91,7 +83,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
     ]);
   });
 
-  it('counts only failures, also where it answers with a stream', async () => {
+  it('counts only failures, also if it returns a stream', async () => {
     const { url } = await start();
     const client = await connect(library, url);
     expect([await client.ask('stream', { fails: false }), await client.next()]).toEqual([said(1), said(2)]);
@@ -99,7 +91,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
     expect(await client.ask('stream', { fails: false })).toEqual(denied());
   });
 
-  it('denies with the status and the words of its rule', async () => {
+  it('denies with the status and the message of its rule', async () => {
     const { url } = await start();
     const { data } = await (await connect(library, url)).ask('teapot');
     expect(data).toEqual({
@@ -110,7 +102,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
     });
   });
 
-  it('denies with what the application makes of it', async () => {
+  it('denies with the exception of the application', async () => {
     const { url } = await start({ exceptionFactory: () => new Brewing({ mine: true }) });
     expect(await (await connect(library, url)).ask('teapot')).toEqual({
       event: 'exception',
@@ -118,7 +110,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
     });
   });
 
-  it('throws a denial that filters know, with its verdict', async () => {
+  it('throws a denial that filters recognize, with its verdict', async () => {
     const seen: unknown[] = [];
     @Catch(WsException)
     class Telling extends BaseWsExceptionFilter {
@@ -142,21 +134,21 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
     expect(seen).toEqual([0]);
   });
 
-  it('is not reached where a function of a rule fails: an error without details, and a line in the log', async () => {
+  it('is not called if a function of a rule fails: the client gets an error without details, and the log a line', async () => {
     const { url } = await start();
-    const errors = logged('error');
     const client = await connect(library, url);
     expect(await client.ask('fails')).toEqual({
       event: 'exception',
       data: { status: 'error', code: 'INTERNAL_SERVER_ERROR', message: 'Internal Server Error' },
     });
-    expect(errors).toEqual(['@FreqLimit on Odds.fails, rule "1m": the key function failed: no key']);
+    expect(errors).toEqual([
+      'FREQ_LIMIT_RULE_FAILED: The request got 500: @FreqLimit on Odds.fails, rule "1m": the key function failed: no key',
+    ]);
     expect(client.isOpen()).toBe(true);
   });
 
-  it('has no answer to set headers on, and tries none', async () => {
+  it('sets no headers', async () => {
     const { url } = await startGateways('express', library, [Odds], { headers: 'both' });
-    const errors = logged('error');
     const client = await connect(library, url);
     expect(await client.ask('teapot')).toEqual({ event: 'exception', data: expect.anything() });
     expect(errors).toEqual([]);
@@ -164,7 +156,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
 });
 
 describe('socket.io', () => {
-  it('is acknowledged what passes, and told an exception where it is denied, with no acknowledgement', async () => {
+  it('acknowledges allowed messages, and sends an exception without an acknowledgement for denied ones', async () => {
     const { url } = await startGateways('express', 'socket.io', [Odds]);
     const socket = io(url, { transports: ['websocket'], forceNew: true });
     const exceptions: unknown[] = [];
@@ -177,7 +169,7 @@ describe('socket.io', () => {
     socket.disconnect();
   });
 
-  it('may send bytes, which hold no key', async () => {
+  it('takes bytes, which have no key', async () => {
     const { url } = await startGateways('express', 'socket.io', [Odds], inRedis());
     const client = await connect('socket.io', url);
     expect(await client.askTimes(2, 'binary', Buffer.from('room'))).toEqual([said([4, 0]), denied()]);

@@ -1,5 +1,4 @@
-import { type CanActivate, Logger, UseGuards } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { type CanActivate, UseGuards } from '@nestjs/common';
 import { SubscribeMessage, WebSocketGateway, WebSocketServer } from '@nestjs/websockets';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,10 +8,11 @@ import { join } from 'node:path';
 import { io } from 'socket.io-client';
 import { WebSocket } from 'ws';
 import { BEHIND_ONE_PROXY } from '../../examples/websockets/fastify-address.js';
-import { FreqLimit, FreqLimitGuard, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, FreqLimitGuard, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { PLATFORMS } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 import { freePort } from '../support/server.js';
@@ -33,14 +33,7 @@ class Tokens {
   }
 }
 
-/** What the log was told, of what kind. */
-function logged(level: 'warn' | 'error'): string[] {
-  const lines: string[] = [];
-  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-    lines.push(String(line));
-  });
-  return lines;
-}
+const { warnings } = captureLog();
 
 @WebSocketGateway()
 class Addresses {
@@ -56,11 +49,10 @@ describe.each(LIBRARIES)('the address of a client of %s', (library) => {
   const addresses = async () =>
     (await keysOf(suite.client, suite.namespace)).map((key) => key.slice(key.lastIndexOf(':') + 1)).sort();
 
-  it('is what Express’s trust proxy makes of its handshake', async () => {
+  it('is the one that Express’s trust proxy finds in its handshake', async () => {
     const { url } = await startGateways('express', library, [Addresses], inRedis(), {
       prepare: (app) => void app.getHttpAdapter().getInstance().set('trust proxy', 'loopback'),
     });
-    const warnings = logged('warn');
     const ask = async (address: string) => (await connect(library, url, from(address))).ask('ip', {});
     expect(await ask('6.6.6.1, 198.51.100.9')).toEqual(said('ip'));
     expect(await ask('6.6.6.2, ::ffff:198.51.100.9')).toEqual(denied());
@@ -69,21 +61,17 @@ describe.each(LIBRARIES)('the address of a client of %s', (library) => {
     expect(warnings).toEqual([]);
   });
 
-  it.each(PLATFORMS)(
-    'is the socket’s where nothing is trusted, with one warning, on %s',
-    async (platform) => {
-      const { url } = await startGateways(platform, library, [Addresses], inRedis());
-      const warnings = logged('warn');
-      const ask = async (address: string) => (await connect(library, url, from(address))).ask('ip', {});
-      expect(await ask('198.51.100.1')).toEqual(said('ip'));
-      expect(await ask('198.51.100.2')).toEqual(denied());
-      expect(await addresses()).toEqual(['127.0.0.1']);
-      expect(warnings).toHaveLength(1);
-      expect(warnings[0]).toContain('contextAdapters');
-    },
-  );
+  it.each(PLATFORMS)('is the socket’s if no proxy is trusted, with one warning, on %s', async (platform) => {
+    const { url } = await startGateways(platform, library, [Addresses], inRedis());
+    const ask = async (address: string) => (await connect(library, url, from(address))).ask('ip', {});
+    expect(await ask('198.51.100.1')).toEqual(said('ip'));
+    expect(await ask('198.51.100.2')).toEqual(denied());
+    expect(await addresses()).toEqual(['127.0.0.1']);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain('contextAdapters');
+  });
 
-  it('is known of a message whose client is gone when its turn comes', async () => {
+  it('is known if the client disconnects before its message is handled', async () => {
     const [come, gone, done] = [signal(), signal(), signal()];
     class Late implements CanActivate {
       async canActivate() {
@@ -95,7 +83,7 @@ describe.each(LIBRARIES)('the address of a client of %s', (library) => {
     @WebSocketGateway()
     class Patient {
       handleDisconnect() {
-        // the socket is closed a little later
+        // the socket closes a little later
         setImmediate(gone.give);
       }
       @SubscribeMessage('late')
@@ -118,15 +106,15 @@ describe.each(LIBRARIES)('the address of a client of %s', (library) => {
 describe('a handshake', () => {
   const query = 'token=a&token=b';
 
-  it('of ws that says a parameter twice says none', async () => {
+  it('of ws with a repeated parameter has none', async () => {
     const { url } = await startGateways('express', 'ws', [Tokens]);
     const { data } = await (await connect('ws', url, { query })).ask('token');
     expect(data).toMatchObject({ code: 'BAD_REQUEST' });
   });
 
-  it('of socket.io that says a parameter twice says none', async () => {
+  it('of socket.io with a repeated parameter has none', async () => {
     const { url } = await startGateways('express', 'socket.io', [Tokens]);
-    // its own client would make one of them
+    // its own client would merge them
     const path = `socket.io/?EIO=4&transport=websocket&${query}`;
     const socket = new WebSocket(`${url.replace('http', 'ws')}/${path}`);
     const told: string[] = [];
@@ -141,8 +129,8 @@ describe('a handshake', () => {
   });
 });
 
-describe('a gateway of ws on a port of its own', () => {
-  it('knows its clients’ address, and their query and headers where it has its server', async () => {
+describe('a gateway of ws on its own port', () => {
+  it('knows the address, query and headers of its clients with an own server', async () => {
     const port = await freePort();
     @WebSocketGateway(port)
     class Own {
@@ -167,7 +155,7 @@ describe('a gateway of ws on a port of its own', () => {
     expect(keys.map((key) => key.slice(key.indexOf('60000:') + 6)).sort()).toEqual(['127.0.0.1', 't|acme']);
   });
 
-  it('knows the address alone where it has not', async () => {
+  it('knows only the address of its clients without an own server', async () => {
     const port = await freePort();
     @WebSocketGateway(port)
     class Own {
@@ -191,9 +179,8 @@ describe('a gateway of ws on a port of its own', () => {
 });
 
 describe.each(PLATFORMS)('a client on a unix socket, %s', (platform) => {
-  it('shares a counter with all of that kind, and none with a client that has an address', async () => {
+  it('shares a counter with other clients without an address, and not with a client that has one', async () => {
     const { app, url } = await startGateways(platform, 'ws', [Addresses], inRedis());
-    const warnings = logged('warn');
     const dir = await mkdtemp(join(tmpdir(), 'freq-limit-'));
     const path = join(dir, 'ws.sock');
     const local = createServer();
@@ -222,7 +209,7 @@ describe.each(PLATFORMS)('a client on a unix socket, %s', (platform) => {
 });
 
 describe('socket.io', () => {
-  it('is known by the request that it came with, whether it begins with polling or not', async () => {
+  it('is counted by the handshake, with and without polling', async () => {
     const { url } = await startGateways('express', 'socket.io', [Tokens, Addresses]);
     for (const transports of [['polling'], ['polling', 'websocket']]) {
       const socket = io(url, { transports, forceNew: true, query: { token: transports.join() } });
@@ -239,7 +226,7 @@ describe('socket.io', () => {
 });
 
 describe('the examples', () => {
-  it('read on Fastify the address that a proxy tells', async () => {
+  it('use the address from a proxy on Fastify', async () => {
     const { url } = await startGateways('fastify', 'socket.io', [Addresses], {
       ...inRedis(),
       contextAdapters: { ws: BEHIND_ONE_PROXY },

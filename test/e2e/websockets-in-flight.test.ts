@@ -8,7 +8,7 @@ import {
   type FreqLimitOptions,
   FreqLimitVerdict,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
@@ -28,7 +28,7 @@ const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 
 afterEach(closeClients);
 
-/** Holds messages that say 'slow' until one that does not has been answered. */
+/** Delays messages with the text 'slow' until another message has been answered. */
 class Overtaken implements CanActivate {
   private static go: () => void;
   private static overtaken: Promise<void>;
@@ -101,10 +101,10 @@ describe.each(LIBRARIES)('messages in flight on one client of %s', (library) => 
   };
 
   it.each([
-    ['plain texts', 'hello'],
+    ['strings', 'hello'],
     ['objects', {}],
-    ['nothing', undefined],
-  ])('are never let pass beyond the limit, and have their own verdicts: %s', async (_, payload) => {
+    ['undefined', undefined],
+  ])('never exceed the limit, and have their own verdicts: %s', async (_, payload) => {
     const { url } = await startGateways('express', library, [InFlight], inRedis());
     const client = await connect(library, url);
     for (let i = 0; i < 200; i++) client.send('ten', payload);
@@ -114,7 +114,7 @@ describe.each(LIBRARIES)('messages in flight on one client of %s', (library) => 
     expect(told.filter(({ event }) => event === 'exception')).toEqual(Array(190).fill(denied()));
   });
 
-  it('keep their own verdict where one overtakes another', async () => {
+  it('keep their own verdict if one overtakes another', async () => {
     const { url } = await startGateways('express', library, [InFlight], inRedis());
     const client = await connect(library, url);
     client.send('verdict', 'slow');
@@ -125,7 +125,7 @@ describe.each(LIBRARIES)('messages in flight on one client of %s', (library) => 
     ]);
   });
 
-  it('give back what is theirs where one overtakes another, or is refused behind the limit', async () => {
+  it('are refunded separately if one overtakes another, or a later guard denies', async () => {
     const { url } = await startGateways('express', library, [InFlight], inRedis());
     const client = await connect(library, url);
     client.send('failures', 'refused');
@@ -134,7 +134,7 @@ describe.each(LIBRARIES)('messages in flight on one client of %s', (library) => 
     client.send('failures', 'right');
     client.send('failures', 'wrong');
     await toldOf(client, 5);
-    // of a message that a guard behind refuses nobody learns how it ended: it counts
+    // a message that a later guard denies has an unknown outcome, so it counts
     expect(await counters()).toEqual([
       ['refused', '1'],
       ['slow-wrong', '1'],
@@ -142,7 +142,7 @@ describe.each(LIBRARIES)('messages in flight on one client of %s', (library) => 
     ]);
   });
 
-  it('never are more than the limit under way where only failures count', async () => {
+  it('never exceed the limit in flight if only failures count', async () => {
     const { url } = await startGateways('express', library, [InFlight], inRedis());
     const client = await connect(library, url);
     for (let i = 0; i < 100; i++) client.send('ten-failures', 'wrong');
@@ -153,7 +153,7 @@ describe.each(LIBRARIES)('messages in flight on one client of %s', (library) => 
 });
 
 describe.each(LIBRARIES)('a long connection of %s', (library) => {
-  it('keeps nothing of its messages', async () => {
+  it('keeps no data of its messages', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const verdicts: WeakRef<Verdict>[] = [];

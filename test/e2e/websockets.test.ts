@@ -4,10 +4,8 @@ import {
   type ExecutionContext,
   Get,
   Injectable,
-  Logger,
   UseGuards,
 } from '@nestjs/common';
-import { jest } from '@jest/globals';
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import { once } from 'node:events';
 import { type IncomingMessage, request, type Server } from 'node:http';
@@ -22,10 +20,11 @@ import {
   FreqLimitVerdict,
   SkipFreqLimit,
   type Verdict,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { PLATFORMS, serve, startApp } from '../support/app.js';
 import { until } from '../support/cluster.js';
 import { limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 import {
@@ -48,7 +47,7 @@ interface Socket {
   data?: { user?: { readonly id: string } };
 }
 
-/** Says who a client is, as guards of applications do. */
+/** Sets the user of a client, as guards of applications do. */
 @Injectable()
 class Recognise implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -113,8 +112,8 @@ class Levels {
 }
 
 describe.each(PLATFORMS)('gateways on %s', (platform) => {
-  describe.each(LIBRARIES)('of %s', (library) => {
-    it('deny the third message of two, and leave the socket and its other messages alone', async () => {
+  describe.each(LIBRARIES)('with %s', (library) => {
+    it('deny the third message at a limit of two, and keep the socket and its other messages', async () => {
       const { url } = await startGateways(platform, library, [Chat], inRedis());
       const client = await connect(library, url);
       expect(await client.askTimes(3, 'two', { text: 'hello' })).toEqual([
@@ -127,11 +126,11 @@ describe.each(PLATFORMS)('gateways on %s', (platform) => {
       const keys = await keysOf(suite.client, suite.namespace);
       expect(await Promise.all(keys.map((key) => suite.client.get(key)))).toEqual(['2', '2']);
       expect(keys.map((key) => key.split(':').at(-1))).toEqual(['127.0.0.1', '127.0.0.1']);
-      // another client of the same address has the same counter
+      // another client at the same address has the same counter
       expect(await (await connect(library, url)).ask('two', {})).toEqual(denied());
     });
 
-    it('ask the rules of the module, of the class and of the handler', async () => {
+    it('apply the rules of the module, of the class and of the handler', async () => {
       const rules = [{ window: '1m', limit: 5, name: 'app' }] as const;
       const { url } = await startGateways(platform, library, [Levels], { rules });
       const client = await connect(library, url);
@@ -142,7 +141,7 @@ describe.each(PLATFORMS)('gateways on %s', (platform) => {
       expect(await client.askTimes(6, 'skipped')).toEqual(Array(6).fill(said('skipped')));
     });
 
-    it('count by the message, the handshake’s query and headers, and the user', async () => {
+    it('count by the message, the query and headers of the handshake, and the user', async () => {
       const { url } = await startGateways(platform, library, [Chat]);
       const query = 'token=t1';
       const headers = { 'x-tenant': 'acme' };
@@ -160,7 +159,7 @@ describe.each(PLATFORMS)('gateways on %s', (platform) => {
       expect(await two.ask('tenant')).toEqual(said('tenant'));
     });
 
-    it('refuse a message without its key where the rule says so', async () => {
+    it('reject a message without its key with onMissingKey: deny', async () => {
       const { url } = await startGateways(platform, library, [Chat]);
       const client = await connect(library, url);
       expect(await client.ask('token')).toEqual({
@@ -168,12 +167,12 @@ describe.each(PLATFORMS)('gateways on %s', (platform) => {
         data: {
           status: 'error',
           code: 'BAD_REQUEST',
-          message: 'The request lacks what its limit counts by: query token',
+          message: 'Missing required value: query.token',
         },
       });
     });
 
-    it('show a handler its verdict', async () => {
+    it('give a handler its verdict', async () => {
       const { url } = await startGateways(platform, library, [Chat]);
       const client = await connect(library, url);
       const answers = [await client.ask('verdict', {}), await client.ask('verdict', 'plain')];
@@ -196,7 +195,7 @@ class Users {
 }
 
 describe.each(LIBRARIES)('a user of %s', (library) => {
-  it('is what the application has set on the client, or on its data', async () => {
+  it('is read from the client or its data', async () => {
     @WebSocketGateway()
     class Recognised {
       @SubscribeMessage('who')
@@ -220,17 +219,10 @@ describe.each(LIBRARIES)('a user of %s', (library) => {
   });
 });
 
-/** What the log was told, of what kind. */
-function logged(level: 'warn' | 'error'): string[] {
-  const lines: string[] = [];
-  jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => {
-    lines.push(String(line));
-  });
-  return lines;
-}
+const { warnings } = captureLog();
 
 describe.each(PLATFORMS)('a server without gateways on %s', (platform) => {
-  it('answers a request for an upgrade as it does without limits', async () => {
+  it('answers an upgrade request like without limits', async () => {
     @Controller()
     class Plain {
       @Get()
@@ -289,9 +281,8 @@ describe('a gateway with limits', () => {
     }
   }
 
-  it('stands behind the global guard from Nest 12 on; before, the log says that it does not', async () => {
-    const warnings = logged('warn');
-    // not by `startGateways`, which puts the guard before gateways where Nest does not
+  it('is protected by the global guard since Nest 12, and has a warning before', async () => {
+    // without `startGateways`, which adds the guard where Nest does not
     const { url } = await startApp('express', { providers: [Unguarded, Guarded] });
     const client = await connect('socket.io', url);
     expect(await client.askTimes(2, 'one')).toEqual([
@@ -336,7 +327,7 @@ describe('the examples', () => {
 });
 
 describe('socket.io', () => {
-  it('counts per namespace’s gateway, with the same handshake', async () => {
+  it('counts each namespace’s gateway separately, with the same handshake', async () => {
     @WebSocketGateway({ namespace: 'admin' })
     class Admin {
       @SubscribeMessage('token')

@@ -1,7 +1,7 @@
 import { Controller, Get, type Type } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FreqLimit, type FreqLimitOptions, FreqLimitService, type Window } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions, FreqLimitService, type Window } from 'nestjs-freq-limit';
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { limitHeaders } from '../support/http.js';
 import { EVERYWHERE, type Kind, KINDS, limitsIn } from '../support/kinds.js';
@@ -12,7 +12,7 @@ const suite = redisSuite();
 
 const limitsOf = (kind: Kind): FreqLimitOptions => limitsIn(kind, suite);
 
-/** A controller whose one handler has this limit. */
+/** A controller with one handler, which has this limit. */
 function limited(window: Window, limit: number, parts: object = {}): Type {
   @Controller()
   class Limited {
@@ -25,19 +25,19 @@ function limited(window: Window, limit: number, parts: object = {}): Type {
   return Limited;
 }
 
-/** The memory store's clock, in the test's hand. */
+/** The clock of the memory store, which the test moves. */
 function handClock(): (ms: number) => void {
   let nowMs = 5_000;
   jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
   return (ms) => (nowMs += ms);
 }
 
-describe.each(KINDS)('steady visitors on %s', (kind) => {
+describe.each(KINDS)('steady requests on %s', (kind) => {
   it.each([
-    ['that pass', 1_000_000, false],
+    ['that are allowed', 1_000_000, false],
     ['that are denied', 1, false],
     ['that are denied and counted', 1, true],
-  ])('%s keep no window open', async (_, limit, countDenied) => {
+  ])('%s do not prolong a window', async (_, limit, countDenied) => {
     const { app } = await startApp('express', { limits: limitsOf(kind) });
     const service = app.get(FreqLimitService);
     const startedMs = performance.now();
@@ -51,13 +51,13 @@ describe.each(KINDS)('steady visitors on %s', (kind) => {
       leftBefore = tightest!.resetAfterMs;
       await sleep(10);
     }
-    // four openings are three whole windows
+    // four starts are three whole windows
     expect(opened[3]).toBeGreaterThanOrEqual(3 * 149);
   });
 });
 
-describe('milliseconds decide', () => {
-  it.each(PLATFORMS)('to the last of them in memory on %s', async (platform) => {
+describe('windows are exact', () => {
+  it.each(PLATFORMS)('to the millisecond in memory on %s', async (platform) => {
     const advance = handClock();
     const { url } = await startApp(platform, { controllers: [limited('1500ms', 2)] });
     const seen = [];
@@ -73,7 +73,7 @@ describe('milliseconds decide', () => {
   it.each<[Window, number]>([
     ['1500ms', 1_500],
     ['300ms', 300],
-  ])('in Redis, in a window of %s', async (window, windowMs) => {
+  ])('in Redis, for a window of %s', async (window, windowMs) => {
     const { url } = await startApp('express', {
       controllers: [limited(window, 2)],
       limits: limitsOf('redis'),
@@ -81,7 +81,7 @@ describe('milliseconds decide', () => {
     const startedMs = performance.now();
     expect(await statuses(2, () => fetch(url))).toEqual([200, 200]);
     const [key] = await keysOf(suite.client, suite.namespace);
-    // what is remembered of a denial counts from the moment that Redis was asked: it may end early by the way there
+    // a cached denial counts from the moment of the Redis call, so it may end early by the time to Redis
     let slowestMs = 0;
     for (;;) {
       const most = await suite.client.pttl(key!);
@@ -117,7 +117,7 @@ describe('seconds and milliseconds', () => {
     expect(left).toBeLessThanOrEqual(windowMs);
   });
 
-  it('a text without a unit is none to the compiler', async () => {
+  it('a string without a unit does not compile', async () => {
     // @ts-expect-error -- a window says its unit
     const decorator = FreqLimit('60', 3);
     class Untyped {
@@ -129,12 +129,12 @@ describe('seconds and milliseconds', () => {
     Get()(Untyped.prototype, 'get', descriptor);
     decorator(Untyped.prototype, 'get', descriptor);
     Controller()(Untyped);
-    await expect(startApp('express', { controllers: [Untyped] })).rejects.toThrow('"60" is no window');
+    await expect(startApp('express', { controllers: [Untyped] })).rejects.toThrow('"60" is not a window');
   });
 });
 
 describe('windows longer than a timer', () => {
-  it.each(PLATFORMS)('hold for a year in memory on %s', async (platform) => {
+  it.each(PLATFORMS)('apply for a year in memory on %s', async (platform) => {
     const timers = jest.spyOn(globalThis, 'setTimeout');
     const advance = handClock();
     const { url } = await startApp(platform, { controllers: [limited('365d', 1)] });
@@ -153,7 +153,7 @@ describe('windows longer than a timer', () => {
 });
 
 describe.each(EVERYWHERE)('a handler slower than its window on %s and %s', (platform, kind) => {
-  it('answers with the numbers of its admission', async () => {
+  it('sends the numbers of its charge', async () => {
     @Controller()
     class Slow {
       @Get()
@@ -181,23 +181,23 @@ describe.each(KINDS)('a process’s time of day on %s', (kind) => {
     jest.spyOn(Date, 'now').mockImplementation(() => now() + offsetMs);
   });
 
-  it('neither prolongs nor ends a window when it is set', async () => {
+  it('can be set without prolonging or ending a window', async () => {
     const { app } = await startApp('express', { limits: limitsOf(kind) });
     const service = app.get(FreqLimitService);
-    const visit = async (window: Window): Promise<boolean> =>
+    const consume = async (window: Window): Promise<boolean> =>
       (await service.consume({ key: 'x', window, limit: 1 })).allowed;
-    expect([await visit('1m'), await visit('200ms')]).toEqual([true, true]);
+    expect([await consume('1m'), await consume('200ms')]).toEqual([true, true]);
     offsetMs = 3_600_000;
-    expect(await visit('1m')).toBe(false);
+    expect(await consume('1m')).toBe(false);
     offsetMs = -3_600_000;
-    // would not end within the test's time, were it an hour late
-    while (!(await visit('200ms'))) await sleep(10);
-    expect(await visit('1m')).toBe(false);
+    // an hour late, the window would not end within the time of the test
+    while (!(await consume('200ms'))) await sleep(10);
+    expect(await consume('1m')).toBe(false);
   });
 });
 
 describe('two processes an hour apart', () => {
-  it('admit together exactly the limit, and tell the same wait', async () => {
+  it('allow together exactly the limit, and send the same wait', async () => {
     const now = Date.now.bind(Date);
     let offsetMs = 0;
     jest.spyOn(Date, 'now').mockImplementation(() => now() + offsetMs);

@@ -1,25 +1,23 @@
-import { type CanActivate, Controller, Get, Injectable, Logger, Scope, UseGuards } from '@nestjs/common';
-import { jest } from '@jest/globals';
+import { type CanActivate, Controller, Get, Injectable, Scope, UseGuards } from '@nestjs/common';
 import { Query, Resolver } from '@nestjs/graphql';
 import { MessagePattern } from '@nestjs/microservices';
-import { FreqLimit, FreqLimitService, SkipFreqLimit } from '../../src/index.js';
+import { FreqLimit, FreqLimitService, SkipFreqLimit } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { ask as askGraphql, fields, startGraphql } from '../support/graphql.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
 import { callerOf, closeMicroservices, startMicroservice, transportOf } from '../support/microservices.js';
 import { redisSuite } from '../support/redis-suite.js';
 
-// Nest keeps routes, guards and interceptors on a handler's function, and they go wherever the function goes.
+// Nest keeps routes, guards and interceptors on the function of a handler, so copies of the function have them too.
 
 const suite = redisSuite();
 
 let guarded: number;
-let lines: string[];
+const { lines } = captureLog();
 
 beforeEach(() => {
   guarded = 0;
-  lines = [];
-  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void lines.push(String(line)));
 });
 afterEach(closeMicroservices);
 afterEach(closeApps);
@@ -36,7 +34,7 @@ type Method = (this: unknown, ...args: unknown[]) => unknown;
 const WAYS = ['inherits', 'copies'] as const;
 type Way = (typeof WAYS)[number];
 
-/** A function that calls another and brings its metadata along, as wrappers of libraries do. */
+/** A function that calls another and copies its metadata, like wrappers of libraries. */
 function wrapperOf(first: Method, way: Way): Method {
   const second = function (this: unknown, ...args: unknown[]) {
     return first.apply(this, args);
@@ -48,7 +46,7 @@ function wrapperOf(first: Method, way: Way): Method {
   return second;
 }
 
-/** Puts another handler on the class, made of this one, with these decorators of its own. */
+/** Adds another handler to the class, which wraps this one, with these decorators. */
 function also(way: Way, name: string, ...decorators: MethodDecorator[]): MethodDecorator {
   return (target, _key, descriptor) => {
     Object.assign(target, { [name]: wrapperOf(descriptor.value as Method, way) });
@@ -64,36 +62,33 @@ function decorateMethod(target: object, name: string, ...decorators: MethodDecor
 const two = (): MethodDecorator => FreqLimit({ window: '1m', limit: 2, name: 'two' });
 const get = (url: string) => () => fetch(url);
 
-describe.each(EVERYWHERE)('on %s and %s', (platform, kind) => {
-  it.each(WAYS)(
-    'a wrapper that %s metadata has the limits of its method, on a counter of its own',
-    async (way) => {
-      @Controller('a')
-      class Wrapped {
-        @also(way, 'second', Get('two'))
-        @two()
-        @UseGuards(AnyGuard)
-        @Get('one')
-        m() {
-          return 'ok';
-        }
+describe.each(EVERYWHERE)('wrapped handlers on %s and %s', (platform, kind) => {
+  it.each(WAYS)('that %s metadata have the limits of their method, on a separate counter', async (way) => {
+    @Controller('a')
+    class Wrapped {
+      @also(way, 'second', Get('two'))
+      @two()
+      @UseGuards(AnyGuard)
+      @Get('one')
+      m() {
+        return 'ok';
       }
-      const limits = limitsIn(kind, suite);
-      const { app, url } = await startApp(platform, { controllers: [Wrapped], limits });
-      expect(await statuses(3, get(`${url}/a/two`))).toEqual([200, 200, 429]);
-      expect(await statuses(3, get(`${url}/a/one`))).toEqual([200, 200, 429]);
-      expect(guarded).toBeGreaterThan(0);
-      const check = { controller: Wrapped, handler: 'second', rule: 'two', key: '127.0.0.1' };
-      await app.get(FreqLimitService).reset(check);
-      expect(await statuses(1, get(`${url}/a/two`))).toEqual([200]);
-      expect(await statuses(1, get(`${url}/a/one`))).toEqual([429]);
-      expect(lines).toEqual([]);
-    },
-  );
+    }
+    const limits = limitsIn(kind, suite);
+    const { app, url } = await startApp(platform, { controllers: [Wrapped], limits });
+    expect(await statuses(3, get(`${url}/a/two`))).toEqual([200, 200, 429]);
+    expect(await statuses(3, get(`${url}/a/one`))).toEqual([200, 200, 429]);
+    expect(guarded).toBeGreaterThan(0);
+    const check = { controller: Wrapped, handler: 'second', rule: 'two', key: '127.0.0.1' };
+    await app.get(FreqLimitService).reset(check);
+    expect(await statuses(1, get(`${url}/a/two`))).toEqual([200]);
+    expect(await statuses(1, get(`${url}/a/one`))).toEqual([429]);
+    expect(lines).toEqual([]);
+  });
 });
 
-describe.each(PLATFORMS)('on %s', (platform) => {
-  it('a limit above a decorator that makes a further handler is found through what that inherits', async () => {
+describe.each(PLATFORMS)('wrapped handlers on %s', (platform) => {
+  it('have a limit written above the decorator that makes them', async () => {
     @Controller()
     class Wrapped {
       @FreqLimit('1m', 2)
@@ -109,28 +104,25 @@ describe.each(PLATFORMS)('on %s', (platform) => {
       expect(await statuses(3, get(`${url}/${path}`))).toEqual([200, 200, 429]);
   });
 
-  it.each(WAYS)(
-    'a wrapper that %s metadata has skips and replacements too, and adds its own',
-    async (way) => {
-      @Controller()
-      @FreqLimit({ window: '1m', limit: 1, name: 'class' })
-      @FreqLimit({ window: '1m', limit: 1, name: 'tight' })
-      class Wrapped {
-        @also(way, 'second', Get('two'), FreqLimit({ window: '1h', limit: 3, name: 'own' }))
-        @SkipFreqLimit('class')
-        @FreqLimit({ window: '1m', limit: 4, name: 'tight' })
-        @Get('one')
-        m() {
-          return 'ok';
-        }
+  it.each(WAYS)('that %s metadata have skips and overrides of their method, and their own', async (way) => {
+    @Controller()
+    @FreqLimit({ window: '1m', limit: 1, name: 'class' })
+    @FreqLimit({ window: '1m', limit: 1, name: 'tight' })
+    class Wrapped {
+      @also(way, 'second', Get('two'), FreqLimit({ window: '1h', limit: 3, name: 'own' }))
+      @SkipFreqLimit('class')
+      @FreqLimit({ window: '1m', limit: 4, name: 'tight' })
+      @Get('one')
+      m() {
+        return 'ok';
       }
-      const { url } = await startApp(platform, { controllers: [Wrapped] });
-      expect(await statuses(5, get(`${url}/one`))).toEqual([200, 200, 200, 200, 429]);
-      expect(await statuses(4, get(`${url}/two`))).toEqual([200, 200, 200, 429]);
-    },
-  );
+    }
+    const { url } = await startApp(platform, { controllers: [Wrapped] });
+    expect(await statuses(5, get(`${url}/one`))).toEqual([200, 200, 200, 200, 429]);
+    expect(await statuses(4, get(`${url}/two`))).toEqual([200, 200, 200, 429]);
+  });
 
-  it.each(WAYS)('wrappers of wrappers that %s metadata have the limits of all', async (way) => {
+  it.each(WAYS)('that %s metadata of wrappers have the limits of all', async (way) => {
     const further = also(way, 'third', Get('three'));
     @Controller()
     class Wrapped {
@@ -150,7 +142,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
     expect(await policy('three')).toBe('"first";q=2;w=60, "second";q=1;w=3600');
   });
 
-  it('a wrapper that copies nothing is found by its name', async () => {
+  it('that copy nothing are found by their name', async () => {
     const Replaced: MethodDecorator = (_target, _name, descriptor) => {
       const first = descriptor.value as unknown as () => unknown;
       descriptor.value = (() => first()) as never;
@@ -176,7 +168,7 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   });
 
   it.each(WAYS)(
-    'a wrapper that %s metadata, made for each request, has the limits of its method',
+    'that %s metadata and are made for each request have the limits of their method',
     async (way) => {
       @Controller({ scope: Scope.REQUEST })
       class PerRequest {
@@ -195,8 +187,8 @@ describe.each(PLATFORMS)('on %s', (platform) => {
   );
 });
 
-describe('on other transports', () => {
-  it.each(WAYS)('a message handler that %s metadata has the limits of its method', async (way) => {
+describe('wrapped handlers on other transports', () => {
+  it.each(WAYS)('for messages that %s metadata have the limits of their method', async (way) => {
     @Controller()
     class Messages {
       @also(way, 'second', MessagePattern('second'))
@@ -214,7 +206,7 @@ describe('on other transports', () => {
     expect([await caller.ask('first', {}), await caller.ask('first', {})]).toEqual(['ok', denied]);
   });
 
-  it.each(WAYS)('a resolver that %s metadata has the limits of its method', async (way) => {
+  it.each(WAYS)('for resolvers that %s metadata have the limits of their method', async (way) => {
     @Resolver()
     class Words {
       @also(way, 'second', Query(() => String, { name: 'second', nullable: true }))

@@ -33,7 +33,7 @@ describe('a slot that moves', () => {
   onCluster();
 
   it('there and back under load is noticed by nobody', async () => {
-    const shop = await open({ cluster: cluster.nodes }, { hashTagBuckets: 4 });
+    const shop = await open({ cluster: cluster.nodes });
     const shared = shop.on('shared', 'everybody', { limit: MANY });
     const home = homeOf(shop, shared);
     const [from, to] = [cluster.primaries[home]!, cluster.primaries[(home + 1) % 3]!];

@@ -3,7 +3,7 @@ import calculateSlot from 'cluster-key-slot';
 import type { Check } from '../../src/core/check.js';
 import { createStore, type StoreOptions } from '../../src/store/create-store.js';
 import { HashTags } from '../../src/store/redis/hash-tags.js';
-import type { RedisOption } from '../../src/store/redis/redis-option.js';
+import type { RedisOption } from 'nestjs-freq-limit';
 import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
 import { uniqueNamespace } from '../support/redis.js';

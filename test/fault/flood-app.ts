@@ -6,7 +6,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { OnStoreError } from '../../src/core/check.js';
-import { FreqLimit, FreqLimitModule } from '../../src/index.js';
+import { FreqLimit, FreqLimitModule } from 'nestjs-freq-limit';
 import { endWithParent } from '../support/typescript-process.js';
 import { type AppReport, LIMIT } from './flood.js';
 

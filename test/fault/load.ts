@@ -4,7 +4,7 @@ import { isFreqLimitError } from '../../src/core/errors.js';
 import { type OnStoreError } from '../../src/core/check.js';
 import { toVerdict } from '../../src/core/verdict.js';
 import { createStore } from '../../src/store/create-store.js';
-import type { RedisOption } from '../../src/store/redis/redis-option.js';
+import type { RedisOption } from 'nestjs-freq-limit';
 import type { Store, StoreLog } from '../../src/core/store.js';
 import { check } from '../support/check.js';
 import { STORE_OPTIONS } from './options.js';

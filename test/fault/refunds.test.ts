@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Check, CheckResult, OnStoreError } from '../../src/core/check.js';
-import type { RedisOption } from '../../src/store/redis/redis-option.js';
+import type { RedisOption } from 'nestjs-freq-limit';
 import { startCluster } from '../support/cluster.js';
 import { startServer, type Server } from '../support/server.js';
 import { type Accounts, accountsOf, type Request, unexplained } from './accounts.js';

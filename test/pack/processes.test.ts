@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { FreqLimitCheck } from '../../src/index.js';
+import type { FreqLimitCheck } from 'nestjs-freq-limit';
 import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.ts';
 
 const VISITOR = fileURLToPath(new URL('processes/visitor.mjs', import.meta.url));

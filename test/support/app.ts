@@ -4,7 +4,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import type { Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { FreqLimitModule, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimitModule, type FreqLimitOptions } from 'nestjs-freq-limit';
 
 export type Platform = 'express' | 'fastify';
 export const PLATFORMS: readonly Platform[] = ['express', 'fastify'];

@@ -1,5 +1,5 @@
 import { Controller, Get, type Type } from '@nestjs/common';
-import { FreqLimit, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { type Platform, startApp } from './app.js';
 
 /** One request in ten seconds. */

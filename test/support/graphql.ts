@@ -4,7 +4,7 @@ import { GraphQLModule } from '@nestjs/graphql';
 import { MercuriusDriver } from '@nestjs/mercurius';
 import { createClient } from 'graphql-ws';
 import { WebSocket } from 'ws';
-import { FreqLimitModule, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimitModule, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { serve, type TestApp } from './app.js';
 
 export type Driver = 'apollo' | 'mercurius';
@@ -178,7 +178,7 @@ export function connect(
 
 /** What the caller of a denied resolver sees, under a limit by the minute. */
 export const DENIED = {
-  message: 'Too many requests, try again in 60 s',
+  message: 'Too many requests. Try again in 60 s.',
   code: 'TOO_MANY_REQUESTS',
   retryAfter: 60,
 };

@@ -1,4 +1,4 @@
-import type { FreqLimitOptions } from '../../src/index.js';
+import type { FreqLimitOptions } from 'nestjs-freq-limit';
 import { PLATFORMS } from './app.js';
 import { redisUrl } from './redis.js';
 

@@ -12,7 +12,7 @@ import {
 } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
 import { firstValueFrom } from 'rxjs';
-import { FreqLimitModule, type FreqLimitModuleExtras, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimitModule, type FreqLimitModuleExtras, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { closeApps, serve } from './app.js';
 import { redisUrl } from './redis.js';
 import { freePort } from './server.js';
@@ -37,7 +37,7 @@ export const denied = (retryAfter = 60) => ({
   error: {
     status: 'error',
     code: 'TOO_MANY_REQUESTS',
-    message: `Too many requests, try again in ${retryAfter} s`,
+    message: `Too many requests. Try again in ${retryAfter} s.`,
     retryAfter,
   },
 });

@@ -12,7 +12,7 @@ import {
   FreqLimitModule,
   type FreqLimitModuleExtras,
   type FreqLimitOptions,
-} from '../../src/index.js';
+} from 'nestjs-freq-limit';
 import { type Platform, serve, type TestApp } from './app.js';
 
 export type Library = 'socket.io' | 'ws';
@@ -33,7 +33,7 @@ export const denied = (retryAfter = 60) => ({
   data: {
     status: 'error',
     code: 'TOO_MANY_REQUESTS',
-    message: `Too many requests, try again in ${retryAfter} s`,
+    message: `Too many requests. Try again in ${retryAfter} s.`,
     retryAfter,
   },
 });

@@ -16,7 +16,7 @@ const DOWN: StoreHealth = {
 };
 
 describe('the health indicator', () => {
-  it('is up with its store, and says no more', () => {
+  it('is up with its store, and says nothing else', () => {
     expect(indicatorOf(UP).isHealthy()).toStrictEqual({ freqLimit: { status: 'up', store: 'redis' } });
   });
 
@@ -26,22 +26,22 @@ describe('the health indicator', () => {
     });
   });
 
-  it('never says why, since strangers may read it', () => {
+  it('never says why, since the result may be public', () => {
     expect(JSON.stringify(indicatorOf(DOWN).isHealthy())).not.toContain('redis.internal');
   });
 
-  it('answers under the key it is asked for', () => {
+  it('uses the given key', () => {
     expect(indicatorOf(UP).isHealthy('limits')).toStrictEqual({ limits: { status: 'up', store: 'redis' } });
     const { limits } = indicatorOf(DOWN).isHealthy('limits');
     expect(limits.status).toBe('down');
   });
 
-  it('is always up where counters are in memory', () => {
+  it('is always up with a memory store', () => {
     const indicator = new FreqLimitHealthIndicator(new MemoryStore(10, quiet));
     expect(indicator.isHealthy()).toStrictEqual({ freqLimit: { status: 'up', store: 'memory' } });
   });
 
-  it('looks anew each time', () => {
+  it('reads the state of the store each time', () => {
     let health = UP;
     const indicator = new FreqLimitHealthIndicator({ health: () => health } as unknown as Store);
     const statuses = [UP, DOWN, UP].map((one) => {

@@ -1,45 +1,52 @@
 import { oneLine, formatForLog } from '../../core/errors.js';
 import { isPromise } from '../../core/maybe-promise.js';
 import type { NormalizedValues, LimitedRequest } from '../../core/request.js';
+import { scalarText } from './key-text.js';
+import type { CompiledKey, Normalize } from './key-types.js';
 import { email, phone } from './spellings.js';
-import type { Normalize } from '../rule.js';
 
-/** The one spelling of a value. */
+/** One `normalize`, ready to use. */
 export interface Normalizer {
-  /** What was declared; two that differ in it count by different things. */
+  /** The declaration. Keys with different ones count by different things. */
   readonly spec: Normalize;
   /**
-   * The normalized text; `''` if nothing is left.
+   * Returns the normalized text; `''` if nothing is left of it.
+   * @param request remembers the result of a function, for the other rules of the request
    * @throws {TooLongError}
+   * @throws {NormalizeError}
    */
-  readonly normalize: (text: string, visit?: LimitedRequest) => string;
+  readonly normalize: (text: string, request?: LimitedRequest) => string;
 }
 
-/** What a rule's `normalize` says of the values of its key. */
+/** The `normalize` of a rule: which value of its key gets which normalizer. */
 export interface Normalization {
-  /** For a placeholder, by its path; addresses have one spelling anyway. */
+  /** For a placeholder, by its path. Never for `ip`: addresses have their own form. */
   readonly ofPath: (path: string) => Normalizer | undefined;
-  /** For what a key function answers. */
+  /** For the values that a key function returns. */
   readonly ofFunction: Normalizer | undefined;
-  /** The paths of placeholders that were named; `undefined` where all are meant. */
+  /** The paths that the declaration names; `undefined` if it applies to all. */
   readonly paths: readonly string[] | undefined;
 }
 
-/** A function of `normalize` threw, or answered what is no text. */
+/** A function of `normalize` threw, or did not return a string. The message contains nothing of the value. */
 export class NormalizeError extends Error {}
 
-export const NOTHING: Normalization = { ofPath: () => undefined, ofFunction: undefined, paths: [] };
+export const NO_NORMALIZATION: Normalization = {
+  ofPath: () => undefined,
+  ofFunction: undefined,
+  paths: [],
+};
 
 const SPELLINGS = { email, phone };
 const FORM =
-  "'email', 'phone', a function from text to text, or an object of these by placeholder, such as { 'body.email': 'email' }";
+  "'email', 'phone', a function from string to string, or an object of these by placeholder, such as { 'body.email': 'email' }";
 
 /**
- * Compiles what a rule's `normalize` declares.
- * @throws {TypeError} when it is none; the message says what is wrong and the right form
+ * Checks and parses the `normalize` of a rule.
+ * @throws {TypeError} if it is wrong; the message says how to write one
  */
 export function compileNormalize(spec: unknown): Normalization {
-  if (spec === undefined) return NOTHING;
+  if (spec === undefined) return NO_NORMALIZATION;
   if (typeof spec !== 'object' || spec === null) {
     const normalizer = compileOne(spec);
     return {
@@ -56,64 +63,71 @@ export function compileNormalize(spec: unknown): Normalization {
 }
 
 /**
- * Refuses what would do nothing.
+ * Checks that a `normalize` has an effect on its key.
  * @throws {TypeError}
  */
-export function refuseUnused(
-  { paths, ofFunction }: Normalization,
-  key: { readonly spec: string; readonly isDynamic: boolean; readonly paths: readonly string[] },
-): void {
+export function refuseUnused({ paths, ofFunction }: Normalization, key: CompiledKey): void {
   const known = key.paths.filter((path) => path !== 'ip');
-  const stray = paths?.find((path) => !known.includes(path));
-  if (stray !== undefined) {
+  const unknown = paths?.find((path) => !known.includes(path));
+  if (unknown !== undefined) {
     const names = known.map((path) => `'${path}'`).join(', ') || 'none';
-    const hint = key.isDynamic ? '; for the values of a key function give one for all' : '';
+    const hint = key.isDynamic ? '; for the values of a key function give one normalizer, not an object' : '';
     throw new TypeError(
-      `${formatForLog(stray)} is no placeholder of the key ${formatForLog(key.spec)} that may be spelt otherwise; these are ${names}${hint}`,
+      `${formatForLog(unknown)} is not a placeholder that can be normalized in the key ${formatForLog(key.spec)}; these are ${names}${hint}`,
     );
   }
   if (ofFunction !== undefined && known.length === 0 && !key.isDynamic) {
-    throw new TypeError(
-      `the key ${formatForLog(key.spec)} has no value that could be spelt otherwise; leave it out`,
-    );
+    throw new TypeError(`the key ${formatForLog(key.spec)} has no value to normalize; remove normalize`);
   }
+}
+
+/** Normalizes a string or number. Any other value is a missing one, and stays as it is. */
+export function normalizeValue(
+  value: unknown,
+  normalizer: Normalizer | undefined,
+  request?: LimitedRequest,
+): unknown {
+  if (normalizer === undefined) return value;
+  const text = scalarText(value);
+  return text === undefined ? value : normalizer.normalize(text, request);
 }
 
 function compileOne(spec: unknown): Normalizer {
   if (spec === 'email' || spec === 'phone') return { spec, normalize: SPELLINGS[spec] };
   if (typeof spec === 'function') {
-    const ask = spec as (value: string) => string;
+    const run = spec as (value: string) => string;
     return {
-      spec: ask,
-      normalize: (text, visit) => (visit === undefined ? answerOf(ask, text) : onceOf(ask, text, visit)),
+      spec: run,
+      normalize: (text, request) =>
+        request === undefined ? callFunction(run, text) : callOnce(run, text, request),
     };
   }
   throw new TypeError(`${formatForLog(spec)} is not ${FORM}`);
 }
 
-/** The result of the function, which is called once for a value that several rules use. */
-function onceOf(ask: (value: string) => unknown, text: string, request: LimitedRequest): string {
+/** Calls the function once for a value that several rules of a request use. */
+function callOnce(run: (value: string) => unknown, text: string, request: LimitedRequest): string {
   const values: NormalizedValues = (request.normalized ??= new Map<unknown, never>());
-  const known = values.get(ask);
+  const known = values.get(run);
   if (known?.text === text) return known.answer;
-  const answer = answerOf(ask, text);
-  values.set(ask, { text, answer });
+  const answer = callFunction(run, text);
+  values.set(run, { text, answer });
   return answer;
 }
 
-/** The values themselves are nobody's business, so of a wrong answer or an error only its kind is told. */
-function answerOf(ask: (value: string) => unknown, text: string): string {
-  let answer: unknown;
+/** Values are personal data, so an error names only the kind of what was thrown or returned. */
+function callFunction(run: (value: string) => unknown, text: string): string {
+  let result: unknown;
   try {
-    answer = ask(text);
+    result = run(text);
   } catch (error) {
-    // what it says may be the value itself
+    // its message may contain the value
     throw new NormalizeError(`it threw ${kindOf(error)}`);
   }
-  if (typeof answer === 'string') return answer;
-  // nobody waits for it, and its failure must not end the process
-  if (isPromise(answer)) void Promise.resolve(answer).then(undefined, () => undefined);
-  throw new NormalizeError(`it answered ${isPromise(answer) ? 'a promise' : typeof answer}, not a text`);
+  if (typeof result === 'string') return result;
+  // not awaited, and its rejection must not end the process
+  if (isPromise(result)) void Promise.resolve(result).then(undefined, () => undefined);
+  throw new NormalizeError(`it returned ${isPromise(result) ? 'a promise' : typeof result}, not a string`);
 }
 
 function kindOf(error: unknown): string {

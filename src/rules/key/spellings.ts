@@ -1,9 +1,9 @@
 import { domainToASCII } from 'node:url';
 
-/** Control, format and zero-width characters: nobody sees them, and each would make another value. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
-/** What a domain does not hold, and an address of the web would end at. */
-const NO_DOMAIN = /[\s/?#:@\\%[\]]/;
+/** Control, format and zero-width characters. A reader does not see them, and each would make another value. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+/** Characters that are not part of a domain. Some of them would end the host of a URL. */
+const NOT_IN_DOMAIN = /[\s/?#:@\\%[\]]/;
 /** A domain has at most 253 characters. Converting a longer one to ASCII takes time quadratic in its length. */
 const MAX_DOMAIN = 253;
 
@@ -25,26 +25,27 @@ export class TooLongError extends RangeError {
 const TOO_LONG = new TooLongError(`longer than ${MAX_LENGTH} characters`);
 
 /**
- * An e-mail address in one spelling: compatible characters as one (NFKC), nothing unseen, no blanks around it, lower
- * case, an international domain as its ASCII form. Dots and `+tags` stay: what they mean is each provider's own.
+ * Normalizes an e-mail address: compatible characters become one (NFKC), invisible characters and surrounding blanks go,
+ * letters become lower case, an international domain becomes ASCII. Dots and `+tags` stay, because each provider treats
+ * them differently.
  * @throws {TooLongError}
  */
 export const email = bounded((text) => {
-  const lower = seen(text).trim().toLowerCase().normalize('NFKC');
+  const lower = withoutInvisible(text).trim().toLowerCase().normalize('NFKC');
   const at = lower.lastIndexOf('@');
   const domain = lower.slice(at + 1);
-  if (at === -1 || domain.length > MAX_DOMAIN || NO_DOMAIN.test(domain)) return lower;
+  if (at === -1 || domain.length > MAX_DOMAIN || NOT_IN_DOMAIN.test(domain)) return lower;
   return lower.slice(0, at + 1) + (domainToASCII(domain) || domain);
 });
 
 /**
- * A phone number in one spelling: its digits, after a `+` where the text begins with one or with `00`. `''` where there
- * are no digits. The national and the international form of a number stay two: which country is meant the text does not
- * say.
+ * Normalizes a phone number: its digits, after a `+` if the text starts with `+` or `00`. Returns `''` if there are no
+ * digits. The national and the international form of a number stay different, because the text does not say which country
+ * is meant.
  * @throws {TooLongError}
  */
 export const phone = bounded((text) => {
-  const plain = seen(text).replace(FOREIGN_DIGIT, toAscii);
+  const plain = withoutInvisible(text).replace(FOREIGN_DIGIT, toAscii);
   const digits = plain.replace(/[^0-9]/g, '');
   const isInternational = /^[^0-9]*\+/.test(plain);
   const number = isInternational ? digits : digits.replace(/^00/, '+');
@@ -52,27 +53,27 @@ export const phone = bounded((text) => {
 });
 
 /** Throws for long texts, and caches the last result: several rules of one request use the same value. */
-function bounded(spell: (text: string) => string): (text: string) => string {
-  let last = '';
-  let spelt = '';
+function bounded(normalize: (text: string) => string): (text: string) => string {
+  let lastText = '';
+  let lastResult = '';
   return (text) => {
     if (text.length > MAX_LENGTH) throw TOO_LONG;
-    if (text !== last) {
-      spelt = spell(text);
-      last = text;
+    if (text !== lastText) {
+      lastResult = normalize(text);
+      lastText = text;
     }
-    return spelt;
+    return lastResult;
   };
 }
 
-/** Twice, since what was unseen may have stood between two characters that are one. */
-function seen(text: string): string {
-  return text.normalize('NFKC').replace(UNSEEN, '').normalize('NFKC');
+/** Composes twice: an invisible character may separate two characters that compose to one. */
+function withoutInvisible(text: string): string {
+  return text.normalize('NFKC').replace(INVISIBLE, '').normalize('NFKC');
 }
 
 const FOREIGN_DIGIT = /(?![0-9])\p{Nd}/gu;
 
-/** Digits of each script are ten in a row. */
+/** The ten digits of each script follow one another. */
 function toAscii(digit: string): string {
   const code = digit.codePointAt(0) ?? 0;
   let first = code;

@@ -9,7 +9,7 @@ const EACH = 1;
 
 /**
  * The maximum number of counters in one call. If all requests pass, 64 block the server for 0.05 to 0.11 ms, and several
- * calls are in flight under load. `docs/performance.md` has the figures.
+ * calls are in flight under load.
  */
 const MAX_KEYS = 64;
 /**

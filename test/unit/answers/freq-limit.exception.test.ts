@@ -12,20 +12,20 @@ const VERDICT = toVerdict([
 ]);
 
 describe('FreqLimitExceededException', () => {
-  it('is a 429 whose body tells the wait in whole seconds', () => {
+  it('is a 429 whose body has the wait in whole seconds', () => {
     const exception = new FreqLimitExceededException(VERDICT);
     expect(exception).toBeInstanceOf(HttpException);
     expect(exception.getStatus()).toBe(429);
-    expect(exception.message).toBe('Too many requests, try again in 8 s');
+    expect(exception.message).toBe('Too many requests. Try again in 8 s.');
     expect(exception.getResponse()).toEqual({
       statusCode: 429,
       error: 'Too Many Requests',
-      message: 'Too many requests, try again in 8 s',
+      message: 'Too many requests. Try again in 8 s.',
       retryAfter: 8,
     });
   });
 
-  it('carries the verdict, and shows none of it', () => {
+  it('has the verdict, which is not part of the body', () => {
     const exception = new FreqLimitExceededException(VERDICT);
     expect(exception.verdict).toBe(VERDICT);
     expect(JSON.stringify(exception.getResponse())).not.toContain('secret-key');
@@ -35,12 +35,12 @@ describe('FreqLimitExceededException', () => {
 describe('isFreqLimitExceeded', () => {
   it.each<[string, unknown, boolean]>([
     ['a denial', new FreqLimitExceededException(VERDICT), true],
-    ['one of another copy of the library', { [Symbol.for('nestjs-freq-limit:exceeded')]: true }, true],
+    ['a denial of another copy of the package', { [Symbol.for('nestjs-freq-limit:exceeded')]: true }, true],
     ['another 429', new HttpException('Too many', 429), false],
     ['an error', new Error('FreqLimitExceededException'), false],
     ['null', null, false],
     ['undefined', undefined, false],
-    ['a text', 'FreqLimitExceededException', false],
+    ['a string', 'FreqLimitExceededException', false],
   ])('of %s', (_, error, answer) => {
     expect(isFreqLimitExceeded(error)).toBe(answer);
   });

@@ -21,7 +21,7 @@ function headers(results: CheckResult[], option: HeadersOption = 'draft'): Recor
   return Object.fromEntries(headersFor(toVerdict(results), option));
 }
 
-/** A header as an independent parser reads it: the items' names and parameters. */
+/** The names and parameters of a header's items, as an independent parser reads them. */
 function items(value: string | undefined): (readonly [unknown, Record<string, unknown>])[] {
   return parseList(value ?? '').map(([name, parameters]) => [name, Object.fromEntries(parameters)]);
 }
@@ -34,7 +34,7 @@ describe("the headers of 'draft'", () => {
     });
   });
 
-  it('are what an independent parser of structured fields understands', () => {
+  it('can be read by an independent parser of structured fields', () => {
     const { 'RateLimit-Policy': policy, RateLimit: limit } = headers([MINUTE, { ...DAY, cost: 4 }]);
     expect(items(policy)).toEqual([
       ['minute', { q: 5, w: 60 }],
@@ -46,19 +46,19 @@ describe("the headers of 'draft'", () => {
     ]);
   });
 
-  it("call what is available and its time 'r' and 't' in the draft before, and tell no cost", () => {
+  it('use r and t and have no cost in the previous draft', () => {
     expect(headers([MINUTE, { ...DAY, cost: 4 }], 'draft-11')).toEqual({
       'RateLimit-Policy': '"minute";q=5;w=60, "day";q=100;w=86400',
       RateLimit: '"minute";r=3;t=40, "day";r=60;t=3600',
     });
   });
 
-  it('leave out rules without a limit', () => {
+  it('omit rules without a limit', () => {
     expect(headers([NO_LIMIT, MINUTE])).toEqual(headers([MINUTE]));
     expect(headers([NO_LIMIT])).toEqual({});
   });
 
-  it('tell no reset where no window is open', () => {
+  it('have no reset if no window is open', () => {
     expect(headers([result({ used: 0, remaining: 10, resetAfterMs: 0 })])['RateLimit']).toBe('"minute";a=10');
   });
 
@@ -76,7 +76,7 @@ describe("the headers of 'draft'", () => {
     expect(items(limit)[0]![1]).toMatchObject({ w: s });
   });
 
-  it('hold no integer of more than 15 digits', () => {
+  it('have no integer of more than 15 digits', () => {
     const most = Number.MAX_SAFE_INTEGER;
     const { 'RateLimit-Policy': policy, RateLimit: limit } = headers([
       result({ limit: most, remaining: most - 3 }),
@@ -85,7 +85,7 @@ describe("the headers of 'draft'", () => {
     expect(items(limit)[0]![1]).toMatchObject({ a: 999_999_999_999_999 });
   });
 
-  it('can be parsed whatever the numbers and names are', () => {
+  it('can be parsed for any numbers and names', () => {
     const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
     const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/);
     const numbers = fc.record({ name, limit: count, windowMs: count, remaining: count, resetAfterMs: count });
@@ -108,72 +108,74 @@ describe("the headers of 'legacy'", () => {
     });
   });
 
-  it('are none without a limit', () => {
+  it('are absent without a limit', () => {
     expect(headers([NO_LIMIT], 'legacy')).toEqual({});
   });
 });
 
 describe('the other options', () => {
-  it("send with 'both' the draft and legacy", () => {
+  it("send the draft and legacy headers with 'both'", () => {
     expect(headers([MINUTE, DAY], 'both')).toEqual({
       ...headers([MINUTE, DAY]),
       ...headers([MINUTE, DAY], 'legacy'),
     });
   });
 
-  it("send with 'draft' the newest one", () => {
+  it("send the newest draft with 'draft'", () => {
     expect(headers([MINUTE, DAY], 'draft')).toEqual(headers([MINUTE, DAY], 'draft-12'));
   });
 
-  it("send with 'none' nothing, a denial's wait included", () => {
+  it("send nothing with 'none', not even Retry-After", () => {
     expect(headers([MINUTE], 'none')).toEqual({});
     expect(headers([result({ allowed: false, retryAfterMs: 8_000 })], 'none')).toEqual({});
   });
 
-  it.each(OPTIONS)('send with %s nothing where nobody was asked', (option) => {
+  it.each(OPTIONS)('send nothing with %s if there are no results', (option) => {
     expect(headers([], option)).toEqual({});
   });
 
-  it.each(OPTIONS)('send with %s only texts', (option) => {
+  it.each(OPTIONS)('send only strings with %s', (option) => {
     const all = [MINUTE, DAY, result({ allowed: false, remaining: 0, retryAfterMs: 8_000 })];
     expect(Object.values(headers(all, option)).filter((value) => typeof value !== 'string')).toEqual([]);
   });
 });
 
-describe('what the store itself has not answered', () => {
-  const standIn = result({ ...MINUTE, source: 'memory' });
-  const open = result({ ...DAY, name: 'open', source: 'allow' });
+describe('a result that is not from the store', () => {
+  const fromMemory = result({ ...MINUTE, source: 'memory' });
+  const uncounted = result({ ...DAY, name: 'uncounted', source: 'allow' });
 
   it.each(OPTIONS)('has no headers with %s', (option) => {
-    expect(headers([standIn], option)).toEqual({});
-    expect(headers([open], option)).toEqual({});
-    expect(headers([open, standIn], option)).toEqual({});
+    expect(headers([fromMemory], option)).toEqual({});
+    expect(headers([uncounted], option)).toEqual({});
+    expect(headers([uncounted, fromMemory], option)).toEqual({});
   });
 
   it.each(['draft', 'draft-12', 'draft-11'] as const)(
-    'is left out beside what the store has (%s)',
+    'is omitted next to results of the store (%s)',
     (option) => {
-      expect(headers([standIn, DAY, open], option)).toEqual(headers([DAY], option));
+      expect(headers([fromMemory, DAY, uncounted], option)).toEqual(headers([DAY], option));
     },
   );
 
-  it("has none with 'legacy' where it is the tightest", () => {
-    expect(headers([DAY, standIn], 'legacy')).toEqual({});
-    expect(headers([result({ ...standIn, remaining: 90 }), DAY], 'legacy')).toEqual(headers([DAY], 'legacy'));
-    expect(headers([open, DAY], 'legacy')).toEqual(headers([DAY], 'legacy'));
+  it("has no headers with 'legacy' if it is the tightest", () => {
+    expect(headers([DAY, fromMemory], 'legacy')).toEqual({});
+    expect(headers([result({ ...fromMemory, remaining: 90 }), DAY], 'legacy')).toEqual(
+      headers([DAY], 'legacy'),
+    );
+    expect(headers([uncounted, DAY], 'legacy')).toEqual(headers([DAY], 'legacy'));
   });
 
   it.each(['draft', 'draft-12', 'draft-11', 'legacy', 'both'] as const)(
-    'has a wait all the same when it denies (%s)',
+    'has Retry-After if it denies (%s)',
     (option) => {
-      const denial = result({ ...standIn, allowed: false, remaining: 0, retryAfterMs: 7_001 });
+      const denial = result({ ...fromMemory, allowed: false, remaining: 0, retryAfterMs: 7_001 });
       expect(headers([denial], option)).toEqual({ 'Retry-After': '8' });
-      expect(headers([open, denial], option)).toEqual({ 'Retry-After': '8' });
+      expect(headers([uncounted, denial], option)).toEqual({ 'Retry-After': '8' });
     },
   );
 
-  it("has no wait with 'none'", () => {
-    expect(headers([result({ ...standIn, allowed: false, retryAfterMs: 7_001 })], 'none')).toEqual({});
+  it("has no Retry-After with 'none'", () => {
+    expect(headers([result({ ...fromMemory, allowed: false, retryAfterMs: 7_001 })], 'none')).toEqual({});
   });
 });
 
@@ -182,7 +184,7 @@ describe('Retry-After', () => {
     result({ allowed: false, remaining: 0, retryAfterMs });
 
   it.each(['draft', 'draft-12', 'draft-11', 'legacy', 'both'] as const)(
-    'comes with a denial, and not with a pass (%s)',
+    'is sent with a denial only (%s)',
     (option) => {
       expect(headers([denied(8_000)], option)['Retry-After']).toBe('8');
       expect(headers([MINUTE], option)).not.toHaveProperty('Retry-After');
@@ -202,7 +204,7 @@ describe('Retry-After', () => {
     expect(retryAfterSeconds(toVerdict([denied(ms)]))).toBe(s);
   });
 
-  it('is the longest wait of the denying rules', () => {
+  it('is the longest wait of the rules that deny', () => {
     expect(headers([denied(10_000), MINUTE, denied(3_600_000), denied(20_000)])['Retry-After']).toBe('3600');
   });
 });

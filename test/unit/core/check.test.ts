@@ -5,7 +5,7 @@ import { check } from '../../support/check.js';
 const TEN_A_MINUTE = check('k', { name: 'minute', limit: 10 });
 
 describe('toResult', () => {
-  it('answers the running example: limit 10 in 60 s, 6 used, 20 s after the window opened', () => {
+  it('describes a counter: limit 10 in 60 s, 6 used, 20 s after the window opened', () => {
     expect(toResult(TEN_A_MINUTE, true, 6, 40_000)).toEqual({
       name: 'minute',
       allowed: true,
@@ -20,7 +20,7 @@ describe('toResult', () => {
     });
   });
 
-  it('is the store’s answer where nothing else is said', () => {
+  it('has the source store unless another is given', () => {
     expect(toResult(TEN_A_MINUTE, true, 6, 40_000).source).toBe('store');
     expect(toResult(TEN_A_MINUTE, true, 6, 40_000, 'memory').source).toBe('memory');
     expect(toResult(TEN_A_MINUTE, true, 0, 0, 'allow').source).toBe('allow');
@@ -34,21 +34,21 @@ describe('toResult', () => {
     [0, 0, 0],
     [Infinity, 5, Infinity],
     [Number.MAX_SAFE_INTEGER, 3, 9_007_199_254_740_988],
-  ])('of limit %d with %d used leaves %d', (limit, used, remaining) => {
+  ])('with limit %d and %d used has %d remaining', (limit, used, remaining) => {
     expect(toResult(check('k', { limit }), true, used, 1).remaining).toBe(remaining);
   });
 
   it.each([
-    ['nothing when allowed', true, 6, 40_000, 0],
-    ['one millisecond longer than the reset', false, 10, 40_000, 40_001],
-    ['no longer than the window', false, 10, 60_000, 60_000],
-    ['one millisecond in the last millisecond of an open window', false, 10, 0, 1],
-    ['the window where none is open', false, 0, 0, 60_000],
-  ])('makes the visitor wait %s', (_, allowed, used, resetAfterMs, wait) => {
+    ['0 if allowed', true, 6, 40_000, 0],
+    ['one millisecond more than the reset', false, 10, 40_000, 40_001],
+    ['at most the window', false, 10, 60_000, 60_000],
+    ['1 in the last millisecond of an open window', false, 10, 0, 1],
+    ['the window if none is open', false, 0, 0, 60_000],
+  ])('has a retryAfterMs of %s', (_, allowed, used, resetAfterMs, wait) => {
     expect(toResult(TEN_A_MINUTE, allowed, used, resetAfterMs).retryAfterMs).toBe(wait);
   });
 
-  it('makes a denied visitor wait at least 1 ms and at most the window', () => {
+  it('has a retryAfterMs from 1 to the window if denied', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e9 }), fc.nat(), (windowMs, left) => {
         const { retryAfterMs } = toResult(check('k', { windowMs }), false, 1, left % (windowMs + 1));

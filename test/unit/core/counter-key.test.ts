@@ -35,7 +35,7 @@ const anyText = fc.oneof(
 );
 const partLists = fc.array(anyText, { minLength: 1, maxLength: 4 });
 
-/** Lists of values at random, far faster than fast-check makes them: numbers below n by a fixed seed. */
+/** Random lists of values from a fixed seed, much faster than with fast-check. */
 function listMaker(seed: number): () => string[] {
   let state = seed;
   const below = (n: number): number => {
@@ -55,13 +55,13 @@ function listMaker(seed: number): () => string[] {
 }
 
 describe('encodeParts', () => {
-  it('gives different lists of values different texts', () => {
+  it('encodes different lists of values differently', () => {
     const lists = new Map<string, string>();
     const make = listMaker(7);
     for (let i = 0; i < 200_000; i++) {
       const parts = make();
       const text = encodeParts(parts);
-      // of a repeated unit the first two and the length say all
+      // of a long value its first two characters are enough: they are all the same
       const list = JSON.stringify(parts.map((part) => (part.length < 64 ? part : `${part.slice(0, 2)}…`)));
       const known = lists.get(text);
       if (known !== undefined && known !== list) throw new Error(`${list} shares ${text} with ${known}`);
@@ -70,7 +70,7 @@ describe('encodeParts', () => {
     expect(lists.size).toBeGreaterThan(100_000);
   });
 
-  it('gives lists that differ by one place of a joint different texts', () => {
+  it('encodes lists differently that differ only in where values are split', () => {
     fc.assert(
       fc.property(anyText, anyText, anyText, (a, b, c) => {
         const texts = new Set([encodeParts([a + b, c]), encodeParts([a, b + c]), encodeParts([a, b, c])]);
@@ -98,16 +98,16 @@ describe('encodeParts', () => {
     [['é'], ['e\u0301']],
     [['a'], ['A']],
     [['*'], ['**']],
-  ])('tells %j from %j', (a, b) => {
+  ])('distinguishes %j from %j', (a, b) => {
     expect(encodeParts(a)).not.toBe(encodeParts(b));
   });
 
-  it('answers the same text for the same values, always', () => {
+  it('always encodes the same values in the same way', () => {
     expect(encodeParts(['tenant-1', '203.0.113.7'])).toBe('tenant-1|203.0.113.7');
     expect(encodeParts(['{}'])).toBe(encodeParts(['{}']));
   });
 
-  it('never looks like the text of a visit that is counted by its address', () => {
+  it('never looks like a request that is counted by its address', () => {
     fc.assert(
       fc.property(partLists, (parts) => {
         const text = encodeParts(parts);
@@ -118,7 +118,7 @@ describe('encodeParts', () => {
     expect(encodeParts(['!ip', '203.0.113.7'])).not.toContain('!');
   });
 
-  it('bounds what it answers, and hides neither its bound nor its hash in a value', () => {
+  it('has a maximum length, and no value looks like its hash', () => {
     const long = encodeParts(['a'.repeat(48), 'b'.repeat(48)]);
     expect(long).toHaveLength(23);
     expect(encodeParts([long])).not.toBe(long);
@@ -129,7 +129,7 @@ describe('encodeParts', () => {
 
 describe('encodePart', () => {
   it.each(['13800000000', 'a@b.example', '2001:db8::', 'a'.repeat(48), '__proto__', '+1-2_3'])(
-    'leaves %j as it is',
+    'does not change %j',
     (value) => {
       expect(encodePart(value)).toBe(value);
     },
@@ -141,7 +141,7 @@ describe('encodePart', () => {
 });
 
 describe('a whole key', () => {
-  it('holds no brace and is at most 128 bytes long', () => {
+  it('has no brace and at most 128 bytes', () => {
     const identity = fc.array(fc.option(anyText, { nil: undefined }), { maxLength: 4 });
     fc.assert(
       fc.property(anyText, identity, fc.maxSafeInteger(), partLists, (label, parts, window, values) => {
@@ -158,7 +158,7 @@ describe('a whole key', () => {
 });
 
 describe('ruleId', () => {
-  it('shows a readable label, and keeps its length bounded', () => {
+  it('shows a readable label of limited length', () => {
     expect(ruleId('SmsController.send', ['a'])).toMatch(/^SmsController\.send~[A-Za-z0-9_-]{10}$/);
     expect(ruleId('Ä{b} c', ['a'])).toMatch(/^__b__c~/);
     expect(ruleId('x'.repeat(100), ['a'])).toHaveLength(43);
@@ -168,7 +168,7 @@ describe('ruleId', () => {
     expect(ruleId('a', ['x', undefined])).toBe(ruleId('a', ['x', undefined]));
   });
 
-  it('tells different identities apart', () => {
+  it('differs for different identities', () => {
     const identities = [
       ['a', 'b'],
       ['ab'],

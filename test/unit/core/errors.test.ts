@@ -1,12 +1,14 @@
 import {
   FreqLimitError,
-  FreqLimitTypeError,
-  isFreqLimitError,
-  formatForLog,
   formatError,
+  formatForLog,
+  invalidCheck,
+  invalidOptions,
+  invalidRule,
+  isFreqLimitError,
 } from '../../../src/core/errors.js';
 
-describe('show', () => {
+describe('formatForLog', () => {
   it.each([
     ['text', '"text"'],
     ['13800\n000', '"13800\\n000"'],
@@ -52,7 +54,7 @@ describe('show', () => {
   });
 });
 
-describe('showError', () => {
+describe('formatError', () => {
   it.each([
     [new Error('no luck'), 'no luck'],
     [new Error('two\nlines'), 'two\\nlines'],
@@ -64,13 +66,13 @@ describe('showError', () => {
     expect(formatError(error)).toBe(text);
   });
 
-  it('puts no quote before a long message either', () => {
+  it('cuts a long message, without quotes', () => {
     expect(formatError(new Error('x'.repeat(500)))).toMatch(/^x{100,128}…$/);
   });
 });
 
-describe('the errors', () => {
-  it('carry a code, a message, a cause and a name', () => {
+describe('FreqLimitError', () => {
+  it('has a code, a message, a cause and a name', () => {
     const cause = new Error('why');
     const error = new FreqLimitError('FREQ_LIMIT_STORE_FAILED', 'what', { cause });
     expect(error).toBeInstanceOf(Error);
@@ -82,26 +84,24 @@ describe('the errors', () => {
     });
   });
 
-  it('are a TypeError with a code where an argument is wrong', () => {
-    const error = new FreqLimitTypeError('wrong');
-    expect(error).toBeInstanceOf(TypeError);
-    expect(error).toMatchObject({
-      name: 'FreqLimitTypeError',
-      code: 'FREQ_LIMIT_INVALID_CHECK',
-      message: 'wrong',
-    });
+  it.each([
+    [invalidOptions, 'FREQ_LIMIT_INVALID_OPTIONS'],
+    [invalidRule, 'FREQ_LIMIT_INVALID_RULE'],
+    [invalidCheck, 'FREQ_LIMIT_INVALID_CHECK'],
+  ])('%p has the code %s', (make, code) => {
+    const cause = new Error('why');
+    expect(make('wrong', cause)).toMatchObject({ name: 'FreqLimitError', code, message: 'wrong', cause });
   });
 
   it.each([
     [new FreqLimitError('FREQ_LIMIT_INVALID_RULE', 'x'), true],
-    [new FreqLimitTypeError('x'), true],
     [{ [Symbol.for('nestjs-freq-limit:error')]: true }, true],
     [new Error('x'), false],
     [{ code: 'FREQ_LIMIT_INVALID_RULE' }, false],
     [null, false],
     [undefined, false],
     ['FreqLimitError', false],
-  ])('are known by their brand: %p → %p', (error, known) => {
+  ])('are recognized by their brand: %p → %p', (error, known) => {
     expect(isFreqLimitError(error)).toBe(known);
   });
 });

@@ -6,7 +6,7 @@ import { result } from '../fixtures.js';
 const denied = { allowed: false, remaining: 0 };
 
 describe('toVerdict', () => {
-  it('allows when every check allows, and keeps the order of the results', () => {
+  it('allows if every check allows, and keeps the order of the results', () => {
     const results = [result({ name: 'a' }), result({ name: 'b' })];
     const verdict = toVerdict(results);
     expect(verdict.allowed).toBe(true);
@@ -14,77 +14,89 @@ describe('toVerdict', () => {
     expect(verdict.results.map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
-  it('denies when one check denies', () => {
+  it('denies if one check denies', () => {
     expect(toVerdict([result(), result(denied), result()]).allowed).toBe(false);
   });
 
   it.each([
-    ['the denied one before one with less left', [{ remaining: 0 }, { ...denied, retryAfterMs: 1 }], 1],
+    ['a denied one before one with less remaining', [{ remaining: 0 }, { ...denied, retryAfterMs: 1 }], 1],
     [
-      'of the denied ones the longest wait',
+      'the denied one with the longest wait',
       [
         { ...denied, retryAfterMs: 5 },
         { ...denied, retryAfterMs: 9 },
       ],
       1,
     ],
-    ['a denied one wherever it stands', [{ ...denied, retryAfterMs: 1 }, { remaining: 0 }], 0],
-    ['of the allowed ones the least remaining', [{ remaining: 3 }, { remaining: 1 }, { remaining: 2 }], 1],
-    ['of equal ones the longest reset', [{ resetAfterMs: 1 }, { resetAfterMs: 3 }, { resetAfterMs: 2 }], 1],
-    ['of two that are the same the first', [{}, {}], 0],
-    ['a limit before none', [{ limit: Infinity, remaining: Infinity }, { remaining: 1_000 }], 1],
-  ])('calls tightest %s', (_, parts, index) => {
+    ['a denied one in any position', [{ ...denied, retryAfterMs: 1 }, { remaining: 0 }], 0],
+    ['the allowed one with the least remaining', [{ remaining: 3 }, { remaining: 1 }, { remaining: 2 }], 1],
+    [
+      'of equal ones the one with the longest reset',
+      [{ resetAfterMs: 1 }, { resetAfterMs: 3 }, { resetAfterMs: 2 }],
+      1,
+    ],
+    ['the first of two equal ones', [{}, {}], 0],
+    [
+      'one with a limit before one without',
+      [{ limit: Infinity, remaining: Infinity }, { remaining: 1_000 }],
+      1,
+    ],
+  ])('picks as tightest %s', (_, parts, index) => {
     const results = parts.map((part) => result(part));
     expect(toVerdict(results).tightest).toBe(results[index]);
   });
 
   it.each<[string, Source[], Source]>([
     ['the store alone', ['store', 'store'], 'store'],
-    ['one that stood in', ['store', 'memory', 'store'], 'memory'],
-    ['one that stood in first', ['memory', 'store'], 'memory'],
-    ['all that stood in', ['memory', 'memory'], 'memory'],
-    ['an open one', ['store', 'allow', 'store'], 'allow'],
-    ['an open one before one that stood in', ['allow', 'memory'], 'allow'],
-    ['an open one after one that stood in', ['memory', 'allow', 'store'], 'allow'],
-    ['open ones alone', ['allow', 'allow'], 'allow'],
+    ['one from memory', ['store', 'memory', 'store'], 'memory'],
+    ['one from memory first', ['memory', 'store'], 'memory'],
+    ['memory alone', ['memory', 'memory'], 'memory'],
+    ['one that allows uncounted', ['store', 'allow', 'store'], 'allow'],
+    ['allow before memory', ['allow', 'memory'], 'allow'],
+    ['allow after memory', ['memory', 'allow', 'store'], 'allow'],
+    ['allow alone', ['allow', 'allow'], 'allow'],
     ['the store and one without a counter', ['none', 'store', 'none'], 'store'],
-  ])('names as the source of %s what counts least', (_, sources, source) => {
+  ])('has the right source for %s', (_, sources, source) => {
     expect(toVerdict(sources.map((one) => result({ source: one }))).source).toBe(source);
   });
 
-  const open = { source: 'allow', used: 0, remaining: 0, resetAfterMs: 0 } as const;
+  const uncounted = { source: 'allow', used: 0, remaining: 0, resetAfterMs: 0 } as const;
 
   it.each<[string, Partial<CheckResult>[], number]>([
-    ['the only one that is not open', [open, { remaining: 9 }, open], 1],
-    ['one that is not open and comes first', [{ remaining: 9 }, open], 0],
-    ['one without a limit before an open one', [open, { limit: Infinity, remaining: Infinity }], 1],
+    ['the only one with a counter', [uncounted, { remaining: 9 }, uncounted], 1],
+    ['one with a counter that comes first', [{ remaining: 9 }, uncounted], 0],
+    [
+      'one without a limit before one without a counter',
+      [uncounted, { limit: Infinity, remaining: Infinity }],
+      1,
+    ],
     ['one with a counter before one without', [{ source: 'none', remaining: 0 }, { remaining: 9 }], 1],
     [
-      'the one that denies by its counter before one that would too',
+      'a denial with a counter before one without',
       [
         { ...denied, source: 'none', retryAfterMs: 9 },
         { ...denied, retryAfterMs: 1 },
       ],
       1,
     ],
-    ['of those that are not open the tightest', [open, { remaining: 3 }, { remaining: 2 }, open], 2],
-    ['a denial of what stood in', [{ remaining: 0 }, open, { ...denied, source: 'memory' }], 2],
+    ['the tightest of those with a counter', [uncounted, { remaining: 3 }, { remaining: 2 }, uncounted], 2],
+    ['a denial from memory', [{ remaining: 0 }, uncounted, { ...denied, source: 'memory' }], 2],
     [
-      'of denials the longest wait, whoever denies',
+      'the denial with the longest wait, from any source',
       [
         { ...denied, retryAfterMs: 5 },
         { ...denied, retryAfterMs: 9, source: 'memory' },
       ],
       1,
     ],
-    ['what stood in where it has less left', [{ remaining: 3 }, { remaining: 2, source: 'memory' }], 1],
-    ['the first where all are open', [open, open], 0],
-  ])('calls tightest, never an open one where there is another: %s', (_, parts, index) => {
+    ['memory if it has less remaining', [{ remaining: 3 }, { remaining: 2, source: 'memory' }], 1],
+    ['the first if none has a counter', [uncounted, uncounted], 0],
+  ])('picks as tightest one with a counter if there is one: %s', (_, parts, index) => {
     const results = parts.map((part) => result(part));
     expect(toVerdict(results).tightest).toBe(results[index]);
   });
 
-  it('calls tightest one that is not open, and denies as any does, in any order', () => {
+  it('picks one with a counter and denies if any denies, in any order', () => {
     const anyResult = fc.record({
       source: fc.constantFrom<Source>('store', 'memory', 'allow'),
       isAllowed: fc.boolean(),
@@ -112,7 +124,7 @@ describe('toVerdict', () => {
 });
 
 describe('UNLIMITED', () => {
-  it('is a pass that nobody was asked for, and cannot be changed', () => {
+  it('allows without results, and is frozen', () => {
     expect(UNLIMITED).toEqual({ allowed: true, results: [], tightest: undefined, source: 'none' });
     expect(Object.isFrozen(UNLIMITED)).toBe(true);
     expect(Object.isFrozen(UNLIMITED.results)).toBe(true);

@@ -1,26 +1,21 @@
-import { type ExecutionContext, HttpException, Logger } from '@nestjs/common';
+import { type ExecutionContext, HttpException } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import type { Check, CheckResult } from '../../../src/core/check.js';
 import type { StatusResponse } from '../../../src/decisions/outcome.js';
 import { Settlement } from '../../../src/decisions/settlement.js';
-import { planRule } from '../../../src/rules/planned-rule.js';
+import { planRule } from '../../../src/rules/plan-rule.js';
 import type { PlannedCheck } from '../../../src/rules/to-checks.js';
 import type { CountWhen, Outcome } from '../../../src/rules/rule.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
 import type { Store } from '../../../src/core/store.js';
 import { check } from '../../support/check.js';
+import { captureLog } from '../../support/log.js';
 import { quiet } from '../../support/subjects.js';
 import { CONTEXT, declared, DEFAULTS, OWNER, result } from '../fixtures.js';
 
-afterEach(() => jest.restoreAllMocks());
+const log = captureLog();
 
-function lines(): string[] {
-  const seen: string[] = [];
-  jest
-    .spyOn(Logger.prototype, 'error')
-    .mockImplementation((message: unknown) => void seen.push(String(message)));
-  return seen;
-}
+afterEach(() => jest.restoreAllMocks());
 
 function planned(name: string, countWhen?: CountWhen): PlannedCheck {
   const rule = planRule(declared({ window: '1m', limit: 9, name, countWhen }), OWNER, DEFAULTS);
@@ -120,7 +115,6 @@ describe('a settlement', () => {
   });
 
   it('logs one line if the store fails', async () => {
-    const seen = lines();
     const store = new MemoryStore(10, quiet);
     const checks = [planned('a', 'failure')];
     const results = charge(store, checks);
@@ -129,6 +123,6 @@ describe('a settlement', () => {
     });
     const charged = { checks, results, context: CONTEXT, isHttp: true, response: undefined };
     expect(await new Settlement(store).settle(charged, ended)).toBeUndefined();
-    expect(seen).toEqual(['FREQ_LIMIT_REFUND_FAILED: Refund failed; the request stays counted: gone']);
+    expect(log.lines).toEqual(['FREQ_LIMIT_REFUND_FAILED: Refund failed; the request stays counted: gone']);
   });
 });

@@ -35,7 +35,7 @@ describe('@FreqLimit', () => {
     expect(handlerLevels(Controller, 'b')[0]!.rules[0]).toMatchObject({ named: 'login', rule: { limit: 3 } });
   });
 
-  it('takes a window alone for a mistake, as far as types can', () => {
+  it('does not compile with a window and no limit', () => {
     // @ts-expect-error -- the limit is missing
     expect(() => FreqLimit('1m')).not.toThrow();
   });
@@ -47,7 +47,7 @@ describe('@FreqLimit', () => {
     expect(ruleOf(decorator)?.limit).toBe(5);
   });
 
-  it('may stand on several classes and methods', () => {
+  it('can be applied to several classes and methods', () => {
     const decorator = FreqLimit('1m', 5);
     @decorator
     class Controller {
@@ -62,7 +62,7 @@ describe('@FreqLimit', () => {
     expect(handlerLevels(Controller, 'b')[0]!.rules).toHaveLength(1);
   });
 
-  it('leaves a wrong rule to the start of the application', () => {
+  it('does not check the rule, which happens at start-up', () => {
     expect(() => FreqLimit(undefined as never)).not.toThrow();
     expect(() => FreqLimit(null as never)).not.toThrow();
     expect(() => FreqLimit('nonsense' as never, 'nonsense' as never)).not.toThrow();

@@ -26,7 +26,7 @@ describe('planOf', () => {
     ]);
   });
 
-  it('lets a nearer rule replace the farther one of its name, in its place', () => {
+  it('lets a rule replace one with the same name of an outer level, in its place', () => {
     expect(shown(GLOBAL, XY, level('handler', [{ name: 'x', limit: 2 }]))).toEqual([
       ['global', 7],
       ['x', 2],
@@ -39,7 +39,7 @@ describe('planOf', () => {
     ]);
   });
 
-  it('lets the nearest of several stand', () => {
+  it('lets the rule closest to the handler win', () => {
     expect(
       shown(level('app', [{ name: 'x', limit: 1 }]), XY, level('handler', [{ name: 'x', limit: 3 }])),
     ).toEqual([
@@ -48,14 +48,14 @@ describe('planOf', () => {
     ]);
   });
 
-  it('changes nothing of what it is given', () => {
+  it('does not change its arguments', () => {
     const handler = level('handler', [{ name: 'x', limit: 2 }]);
     const before = structuredClone([GLOBAL, XY, handler]);
     shown(GLOBAL, XY, handler);
     expect([GLOBAL, XY, handler]).toEqual(before);
   });
 
-  it('is no plan where there is no rule', () => {
+  it('returns undefined without rules', () => {
     expect(planOf([], OWNER, DEFAULTS)).toBeUndefined();
     expect(planOf([level('app', []), level('handler', [])], OWNER, DEFAULTS)).toBeUndefined();
   });
@@ -70,7 +70,9 @@ describe('counters', () => {
   ])('are never shared by two rules %s', (_, rules) => {
     const error = thrownBy(() => shown(level('handler', rules)));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
-    expect(error.message).toMatch(/^the handler: two rules count on one counter/);
+    expect(error.message).toMatch(
+      /^the handler: two rules without a name count by .+ and would share a counter \(the other: the handler\)/,
+    );
     expect(error.message).toContain('give one of them a name');
   });
 
@@ -84,20 +86,20 @@ describe('counters', () => {
     expect(new Set(plan?.rules.map((rule) => rule.keyPrefixFor(60_000))).size).toBe(2);
   });
 
-  it('are refused when one level calls two rules by one name', () => {
+  it('throw if two rules of one level have the same name', () => {
     const error = thrownBy(() => shown(level('handler', [{ name: 'x' }, { name: 'x', window: '1d' }])));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
-    expect(error.message).toBe('the handler: name: two rules are called "x"');
+    expect(error.message).toBe('the handler: name: two rules have the name "x"; rename one of them');
   });
 });
 
 describe('names in headers', () => {
   it.each<[string, readonly object[], readonly string[]]>([
     ['the windows of unnamed rules', [{}, { window: '1d' }], ['1m', '1d']],
-    ['numbered where two are alike', [{ key: 'a' }, { key: 'b' }, { key: 'c' }], ['1m', '1m-2', '1m-3']],
-    ['out of the way of a declared name', [{ key: 'a' }, { name: '1m' }], ['1m-2', '1m']],
+    ['numbered if two are equal', [{ key: 'a' }, { key: 'b' }, { key: 'c' }], ['1m', '1m-2', '1m-3']],
+    ['different from a declared name', [{ key: 'a' }, { name: '1m' }], ['1m-2', '1m']],
     [
-      'out of the way of a numbered one',
+      'different from a declared name with a number',
       [{ key: 'a' }, { key: 'b' }, { name: '1m-2' }],
       ['1m', '1m-3', '1m-2'],
     ],
@@ -118,17 +120,21 @@ describe('skips', () => {
     ['several by their names', [GLOBAL, XY, level('handler', [], ['global', 'y'])], ['x']],
     ['rules at its own place', [GLOBAL, level('handler', [{ name: 'z' }], ['z'])], ['global']],
     [
-      'farther rules, and leaves a nearer one',
+      'rules of outer levels, and leaves one of an inner level',
       [GLOBAL, level('controller', [], []), level('handler', [{ name: 'z' }])],
       ['z'],
     ],
-    ['unnamed ones only all at once', [level('app', [{}]), XY, level('handler', [], ['x'])], ['1m', 'y']],
     [
-      'one that is declared anew nearer',
+      'rules without a name only all at once',
+      [level('app', [{}]), XY, level('handler', [], ['x'])],
+      ['1m', 'y'],
+    ],
+    [
+      'one that an inner level declares again',
       [XY, level('controller', [], ['x']), level('handler', [{ name: 'x' }])],
       ['y', 'x'],
     ],
-  ])('take away %s', (_, levels, names) => {
+  ])('remove %s', (_, levels, names) => {
     expect(shown(...levels)?.map(([name]) => name)).toEqual(names);
   });
 
@@ -136,16 +142,14 @@ describe('skips', () => {
     [[GLOBAL, XY], 'the names are global, x, y'],
     [[level('app', [{}])], 'the names are none'],
     [[], 'the names are none'],
-  ])('of an unknown name are an error that lists the names', (levels, names) => {
+  ])('with an unknown name throw an error that lists the names', (levels, names) => {
     const error = thrownBy(() => shown(...levels, level('handler', [], ['dayly'])));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
-    expect(error.message).toBe(
-      `@SkipFreqLimit on the handler: there is no rule called "dayly" here; ${names}`,
-    );
+    expect(error.message).toBe(`@SkipFreqLimit on the handler: no rule here has the name "dayly"; ${names}`);
   });
 
-  it('do not know a rule that is declared nearer', () => {
+  it('do not find a rule of an inner level', () => {
     const levels = [level('controller', [], ['z']), level('handler', [{ name: 'z' }])];
-    expect(() => shown(...levels)).toThrow('no rule called "z"');
+    expect(() => shown(...levels)).toThrow('no rule here has the name "z"');
   });
 });

@@ -1,5 +1,5 @@
 import type { CheckResult } from '../../../src/core/check.js';
-import { planRule } from '../../../src/rules/planned-rule.js';
+import { planRule } from '../../../src/rules/plan-rule.js';
 import type { PlannedCheck } from '../../../src/rules/to-checks.js';
 import { withShadows } from '../../../src/rules/shadow.js';
 import { check } from '../../support/check.js';

@@ -73,17 +73,17 @@ describe('toWindowMs', () => {
     [],
     ['1s'],
     new Date(0),
-  ])('refuses %p', (window) => {
+  ])('throws for %p', (window) => {
     expect(() => toWindowMs(window)).toThrow(RangeError);
   });
 
-  it('says what was given and the right form', () => {
+  it('says what was given and what is expected', () => {
     expect(() => toWindowMs('1 fortnight')).toThrow(
-      "\"1 fortnight\" is no window: a text with its unit ('500ms', '10s', '1m', '1h', '1d') or a number of seconds",
+      "\"1 fortnight\" is not a window: a string with a unit ('500ms', '10s', '1m', '1h', '1d') or a number of seconds",
     );
   });
 
-  it('reads any whole number of milliseconds, as a text and as seconds', () => {
+  it('reads any whole number of milliseconds, as a string and as seconds', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e9 }), (ms) => {
         expect(toWindowMs(`${ms}ms`)).toBe(ms);

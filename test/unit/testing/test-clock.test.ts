@@ -1,7 +1,7 @@
-import { TestClock } from '../../../src/testing/index.js';
+import { TestClock } from '../../../src/testing/test-clock.js';
 
-describe('the clock of tests', () => {
-  it('stands still at 0 until it is moved', () => {
+describe('a test clock', () => {
+  it('stays at 0 until it is moved', () => {
     expect(new TestClock().now()).toBe(0);
   });
 
@@ -9,13 +9,13 @@ describe('the clock of tests', () => {
     ['1m', 60_001],
     ['500ms', 501],
     [1.5, 1_501],
-  ] as const)('goes past %p', (time, nowMs) => {
+  ] as const)('moves past %p', (time, nowMs) => {
     const { now, advance } = boundClock();
     advance(time);
     expect(now()).toBe(nowMs);
   });
 
-  it.each([0, -1, NaN, '1 m', undefined])('does not go by %p', (time) => {
+  it.each([0, -1, NaN, '1 m', undefined])('throws for %p', (time) => {
     const clock = new TestClock();
     expect(() => clock.advance(time as number)).toThrow(RangeError);
     expect(clock.now()).toBe(0);

@@ -2,17 +2,17 @@ import { readIncrementArguments, readKey } from '../../../src/throttler/incremen
 
 const MOST = Number.MAX_SAFE_INTEGER;
 
-describe('what the throttler asks for', () => {
+describe('the arguments of increment', () => {
   it.each<[string, [unknown, unknown, unknown], [number, number | undefined, number | undefined]]>([
     ['whole numbers as they are', [60_000, 10, 5_000], [60_000, 10, 5_000]],
     ['parts of a millisecond rounded up', [0.2, 10, 99.5], [1, 10, 100]],
     ['parts of a limit rounded down', [1, 2.9, 1], [1, 2, 1]],
     ['a limit below 0 as 0', [1, -3, 1], [1, 0, 1]],
-    ['a limit above all numbers as none', [1, Infinity, 1], [1, undefined, 1]],
-    ['no block for 0', [1, 1, 0], [1, 1, undefined]],
+    ['an infinite limit as none', [1, Infinity, 1], [1, undefined, 1]],
+    ['no block with 0', [1, 1, 0], [1, 1, undefined]],
     ['no block below 0', [1, 1, -5], [1, 1, undefined]],
-    ['the longest that counters take', [MOST, MOST, MOST], [MOST, MOST, MOST]],
-  ])('is read: %s', (_, [ttl, limit, blockDuration], [windowMs, allowed, blockMs]) => {
+    ['the largest numbers', [MOST, MOST, MOST], [MOST, MOST, MOST]],
+  ])('are read: %s', (_, [ttl, limit, blockDuration], [windowMs, allowed, blockMs]) => {
     expect(readIncrementArguments(ttl, limit, blockDuration)).toEqual({ windowMs, limit: allowed, blockMs });
   });
 
@@ -20,15 +20,15 @@ describe('what the throttler asks for', () => {
     ['a ttl of NaN', [NaN, 1, 1], /ttl: NaN is not a number of milliseconds above 0/],
     ['a ttl of 0', [0, 1, 1], /ttl: 0 is not/],
     ['a ttl below 0', [-1, 1, 1], /ttl: -1 is not/],
-    ['a ttl without end', [Infinity, 1, 1], /ttl: Infinity is not/],
-    ['a text for a ttl', ['60', 1, 1], /ttl: "60" is not/],
+    ['an infinite ttl', [Infinity, 1, 1], /ttl: Infinity is not/],
+    ['a string as ttl', ['60', 1, 1], /ttl: "60" is not/],
     ['no ttl', [undefined, 1, 1], /ttl: is missing/],
     ['a limit of NaN', [1, NaN, 1], /limit: NaN is not a number/],
     ['no limit', [1, undefined, 1], /limit: is missing/],
     ['a block of NaN', [1, 1, NaN], /blockDuration: NaN is not a number/],
-    ['a block without end', [1, 1, Infinity], /blockDuration: Infinity is not a number of milliseconds/],
+    ['an infinite block', [1, 1, Infinity], /blockDuration: Infinity is not a number of milliseconds/],
     ['no block', [1, 1, undefined], /blockDuration: is missing/],
-  ])('is refused: %s', (_, [ttl, limit, blockDuration], message) => {
+  ])('are rejected: %s', (_, [ttl, limit, blockDuration], message) => {
     const error = expect.objectContaining({
       code: 'FREQ_LIMIT_INVALID_CHECK',
       message: expect.stringMatching(message),
@@ -36,10 +36,10 @@ describe('what the throttler asks for', () => {
     expect(() => readIncrementArguments(ttl, limit, blockDuration)).toThrow(error as Error);
   });
 
-  it('counts by a name and a key, and by nothing else', () => {
+  it('have a name and a key, which are strings', () => {
     expect(readKey('default', 'ann')).toEqual(['default', 'ann']);
-    expect(() => readKey('', 'ann')).toThrow(/throttlerName: "" is not a text/);
-    expect(() => readKey('default', '')).toThrow(/key: "" is not a text/);
+    expect(() => readKey('', 'ann')).toThrow(/throttlerName: "" is not a string of at least one character/);
+    expect(() => readKey('default', '')).toThrow(/key: "" is not a string of at least one character/);
     expect(() => readKey('default', undefined)).toThrow(/key: is missing/);
   });
 });

@@ -1,172 +1,158 @@
+import type { ExecutionContext } from '@nestjs/common';
 import { compileKey } from '../../../../src/rules/key/compile-key.js';
 import { CONTEXT, visitOf } from '../../fixtures.js';
 
-const read = (spec: unknown, request?: Record<string, unknown>, address?: string): unknown =>
-  compileKey(spec).read(visitOf(request, address), CONTEXT);
-const ofBody = (phone: unknown): unknown => read('{body.phone}', { body: { phone } });
+const read = (spec: unknown, request?: Record<string, unknown>): unknown =>
+  compileKey(spec).read(visitOf(request, '203.0.113.7'), CONTEXT);
 
-describe('a template', () => {
-  it.each([
-    ['{ip}', '203.0.113.7'],
-    ['{user.id}', '42'],
-    ['{body.phone}', '13800000000'],
-    ['{params.id}', 'p1'],
-    ['{query.q}', 'what'],
-    ['{headers.x-api-key}', 'k-1'],
-    ['{headers.X-API-Key}', 'k-1'],
-    ['{headers.x.with.dots}', 'dotted'],
-    ['{body.address.zip.code}', 'AB1'],
-    ['{body.list.1}', 'second'],
-    ['phone:{body.phone}', 'phone:13800000000'],
-    ['{body.phone}:tail', '13800000000|:tail'],
-    ['{user.id}{body.phone}', '42|13800000000'],
-    ['u:{user.id}-p:{body.phone}', 'u:42|-p:13800000000'],
-    ['everybody', 'everybody'],
-  ])('%s reads %s', (template, text) => {
-    const request = {
-      user: { id: 42 },
-      body: { phone: '13800000000', address: { zip: { code: 'AB1' } }, list: ['first', 'second'] },
-      params: { id: 'p1' },
-      query: { q: 'what' },
-      headers: { 'x-api-key': 'k-1', 'x.with.dots': 'dotted' },
+describe('a key function', () => {
+  it('gets the context and may return at once', () => {
+    const seen: ExecutionContext[] = [];
+    const key = (context: ExecutionContext): string => {
+      seen.push(context);
+      return 'tenant';
     };
-    expect(read(template, request, '203.0.113.7')).toBe(text);
+    expect(read(key)).toBe('tenant');
+    expect(seen).toEqual([CONTEXT]);
   });
 
-  it('is one counter for all callers without a placeholder, whatever they send', () => {
-    expect(read('all', {}, undefined)).toBe(read('all', { body: { phone: 1 } }, '203.0.113.7'));
-    expect(read('für alle')).toMatch(/^~/);
+  it('may return a promise', async () => {
+    await expect(read(() => Promise.resolve(7))).resolves.toBe('7');
   });
 
   it.each([
-    ['text', 'x'],
-    ['a blank', ' '],
-    ['a brace', '{ip}'],
-    ['a lone surrogate', '\ud800'],
-    ['10 kB', 'x'.repeat(10_000)],
-    ['zero', 0],
-    ['false', false],
-  ])('counts by %s', (_, value) => {
-    expect(ofBody(value)).toEqual(expect.any(String));
+    ['a list', ['a', 1], 'a|1'],
+    ['a list of one', ['a'], 'a'],
+    ['a number', 5, '5'],
+    ['a bigint', 5n, '5'],
+    ['true', true, 'true'],
+  ])('may return %s', async (_, value, text) => {
+    expect(read(() => value)).toBe(text);
+    await expect(read(async () => value)).resolves.toBe(text);
   });
 
   it.each([
     ['undefined', undefined],
     ['null', null],
-    ['an empty text', ''],
-    ['an array', ['1', '2']],
-    ['an empty array', []],
-    ['an object', { $ne: 1 }],
-    ['an object that says how it is a text', { toString: () => 'x' }],
-    ['a boxed text', Object('x')],
-    ['a null-prototype object', Object.create(null)],
-    ['a function', () => 'x'],
+    ['an empty string', ''],
+    ['an object', { id: 1 }],
     ['a symbol', Symbol('x')],
+    ['a function', () => 'x'],
     ['NaN', NaN],
-    ['Infinity', Infinity],
-    ['a date', new Date(0)],
-    ['a promise', Promise.resolve('x')],
-  ])('misses %s', (_, value) => {
-    expect(ofBody(value)).toBeUndefined();
+    ['an empty list', []],
+    ['a list with a gap', ['a', undefined]],
+    ['a list of lists', [['a']]],
+  ])('is missing if it returns %s', async (_, value) => {
+    expect(read(() => value)).toBeUndefined();
+    await expect(read(async () => value)).resolves.toBeUndefined();
   });
 
-  it.each([
-    ['no body', {}],
-    ['a null body', { body: null }],
-    ['a text as body', { body: 'phone' }],
-    ['an array as body', { body: ['phone'] }],
-    ['a promise as body', { body: Promise.resolve({ phone: '1' }) }],
-  ])('misses its value in a request with %s', (_, request) => {
-    expect(read('{body.phone}', request)).toBeUndefined();
-    expect(read('{body.phone.number}', request)).toBeUndefined();
-  });
-
-  it('misses everything where there is no request and no address', () => {
-    const visit = { request: undefined, address: undefined, isClientFacing: true };
-    expect(compileKey('{ip}').read(visit, CONTEXT)).toBeUndefined();
-    expect(compileKey('{user.id}').read(visit, CONTEXT)).toBeUndefined();
-  });
-
-  it.each(['{body.constructor}', '{body.toString}', '{body.constructor.prototype}', '{body.phone.length}'])(
-    'finds in %s nothing that the visitor did not send',
-    (template) => {
-      expect(read(template, { body: { phone: 'text' } })).toBeUndefined();
-    },
-  );
-
-  it('reads a body without a prototype', () => {
-    const body: unknown = Object.assign(Object.create(null), { phone: '1' });
-    expect(read('{body.phone}', { body })).toBe('1');
-  });
-
-  it('misses all when one of several values is missing', () => {
-    expect(read('{user.id}:{body.phone}', { user: { id: 1 }, body: {} })).toBeUndefined();
-    expect(read('{user.id}:{body.phone}', { body: { phone: 1 } })).toBeUndefined();
-  });
-
-  it.each([
-    [1, '1'],
-    [true, 'true'],
-    [false, 'false'],
-    [10n, '10'],
-    [1.5, '1.5'],
-    [-0, '0'],
-    [13_800_000_000, '13800000000'],
-    [12_345_678_901_234_567_890n, '12345678901234567890'],
-  ])('takes %p and its text %j as one value', (value, text) => {
-    expect(ofBody(value)).toBe(ofBody(text));
-  });
-
-  it.each([
-    ['1', '1.0'],
-    ['a', 'A'],
-    ['x', ' x'],
-    ['\ud800', '\udfff'],
-    ['x'.repeat(10_000), 'x'.repeat(10_001)],
-  ])('tells values apart', (a, b) => {
-    expect(ofBody(a)).not.toBe(ofBody(b));
-  });
-
-  it.each(['{user.a}{user.b}', '{user.a}:{user.b}', '{user.a}|{user.b}', 'x{user.a}y{user.b}z'])(
-    'never lets two values of %s run into each other',
-    (template) => {
-      const pairs = [
-        ['a:b', 'c'],
-        ['a', 'b:c'],
-        ['a|b', 'c'],
-        ['a', 'b|c'],
-        ['ab', 'c'],
-        ['a', 'bc'],
-        ['a|', 'c'],
-        ['a', '|c'],
-        ['a:', 'c'],
-        ['a', ':c'],
-      ];
-      const texts = pairs.map(([a, b]) => read(template, { user: { a, b } }));
-      expect(new Set(texts).size).toBe(pairs.length);
-    },
-  );
-
-  it('keeps a long text bounded, and different ones different', () => {
-    const long = (end: string): unknown =>
-      read('{user.a}:{user.b}', { user: { a: 'a'.repeat(48), b: 'b'.repeat(40) + end } });
-    expect(long('1')).not.toBe(long('2'));
-    expect((long('1') as string).length).toBeLessThanOrEqual(64);
+  it('passes on its error', () => {
+    expect(() =>
+      read(() => {
+        throw new Error('no tenant');
+      }),
+    ).toThrow('no tenant');
   });
 });
 
-describe('a path in the clear within a constant', () => {
-  it.each([
-    ['phone:body.phone', 'body.phone'],
-    ['{ip}:user.id', 'user.id'],
-    ['{body.a} query.q', 'query.q'],
-  ])('is refused: %s', (template, path) => {
-    expect(() => compileKey(template)).toThrow(
-      `has ${path} as a constant text; for the value write {${path}}`,
+describe('a list of keys', () => {
+  const tenant = (): string => 'acme';
+
+  it('joins templates and functions', async () => {
+    expect(read(['{ip}', tenant, 'u:{user.id}'], { user: { id: 1 } })).toBe('203.0.113.7||acme||u:1');
+    await expect(read(['{ip}', async () => 'acme'])).resolves.toBe('203.0.113.7||acme');
+  });
+
+  it('is missing if one of them is missing', async () => {
+    expect(read(['{ip}', '{user.id}'])).toBeUndefined();
+    await expect(read(['{ip}', async () => undefined])).resolves.toBeUndefined();
+  });
+
+  it('keeps the values of different keys separate', () => {
+    const texts = [
+      read([() => 'a:b', () => 'c']),
+      read([() => 'a', () => 'b:c']),
+      read([() => ['a', 'b'], () => 'c']),
+      read([() => 'a', () => ['b', 'c']]),
+      read([() => 'a|b', () => 'c']),
+      read([() => 'a||b', () => 'c']),
+      read([() => 'a', () => '|b', () => 'c']),
+      read([() => 'a', () => 'b', () => 'c']),
+    ];
+    expect(new Set(texts).size).toBe(texts.length);
+  });
+
+  it('calls every function even if one throws, and fails once', async () => {
+    const called: string[] = [];
+    const failing = read([
+      () => {
+        throw new Error('at once');
+      },
+      async () => {
+        called.push('second');
+        throw new Error('later');
+      },
+    ]);
+    await expect(failing).rejects.toThrow('at once');
+    expect(called).toEqual(['second']);
+  });
+});
+
+describe('a compiled key', () => {
+  const f = (): string => 'x';
+
+  it.each<[unknown, string, readonly string[]]>([
+    ['phone:{body.phone}:{user.id}', 'phone:{body.phone}:{user.id}', ['body.phone', 'user.id']],
+    ['all', 'all', []],
+    [f, 'ƒ', []],
+    [['{ip}', f, 'u:{user.id}'], '["{ip}","ƒ","u:{user.id}"]', ['ip', 'user.id']],
+  ])('of %p has its declaration and its paths', (key, spec, paths) => {
+    expect(compileKey(key)).toMatchObject({ spec, paths });
+  });
+});
+
+describe('textFromValues', () => {
+  const request = { user: { id: 1 }, body: { phone: 'a b' } };
+
+  it.each<[unknown, readonly unknown[]]>([
+    ['{ip}', ['203.0.113.7']],
+    ['phone:{body.phone}', ['a b']],
+    ['{user.id}:{body.phone}', ['1', 'a b']],
+    ['all', []],
+    [() => ['x', 2], ['x', '2']],
+    [
+      ['{ip}', (): string => 'acme', '{user.id}'],
+      ['203.0.113.7', 'acme', 1],
+    ],
+    [
+      ['{ip}', (): readonly string[] => ['a', 'b']],
+      ['203.0.113.7', ['a', 'b']],
+    ],
+  ])('makes the text that a request makes: %p', (spec, values) => {
+    const key = compileKey(spec);
+    expect(key.textFromValues(values, (address) => address)).toBe(
+      key.read(visitOf(request, '203.0.113.7'), CONTEXT),
     );
   });
 
-  it.each(['phone:{body.phone}', 'antibody.x', 'a.body.x', 'phone'])('is not seen in %s', (template) => {
-    expect(() => compileKey(template)).not.toThrow();
+  it.each<[unknown, readonly unknown[], string]>([
+    [
+      'phone:{body.phone}',
+      [],
+      'the key "phone:{body.phone}" takes one value for each of its placeholders, got 0',
+    ],
+    ['{ip}', ['a', 'b'], 'takes one value for each of its placeholders, got 2'],
+    ['all', ['a'], 'takes no values, got 1'],
+    [['{ip}', '{user.id}'], ['a'], 'the key "{user.id}" takes one value for each of its placeholders, got 0'],
+    [['{ip}', (): string => 'x'], ['a'], 'the key takes 2 values, got 1'],
+    [['{ip}', '{user.id}'], ['a', 'b', 'c'], 'the key takes 2 values, got 3'],
+  ])('throws for a wrong number of values: %p', (spec, values, message) => {
+    expect(() => compileKey(spec).textFromValues(values, (address) => address)).toThrow(message);
+  });
+
+  it.each([[''], [null], [undefined], [{}], [NaN]])('returns undefined for %p', (value) => {
+    expect(compileKey('{ip}').textFromValues([value], (address) => address)).toBeUndefined();
+    expect(compileKey(() => 'x').textFromValues([value], (address) => address)).toBeUndefined();
   });
 });

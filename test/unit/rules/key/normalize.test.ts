@@ -2,7 +2,7 @@ import { compileKey } from '../../../../src/rules/key/compile-key.js';
 import { compileNormalize, refuseUnused } from '../../../../src/rules/key/normalize.js';
 import { planOf } from '../../../../src/rules/plan.js';
 import { resolve } from '../../../../src/rules/to-checks.js';
-import { planRule } from '../../../../src/rules/planned-rule.js';
+import { planRule } from '../../../../src/rules/plan-rule.js';
 import { CONTEXT, declared, DEFAULTS, OWNER, thrownBy, visitOf } from '../../fixtures.js';
 
 const body = { email: ' Victim@Example.org', phone: '+86 138', other: ' Kept ' };
@@ -12,7 +12,7 @@ const read = (spec: unknown, normalize: unknown, request: object = { body }): un
 const plain = (...texts: string[]): unknown => compileKey(() => texts).read(visitOf(), CONTEXT);
 
 describe('normalize', () => {
-  it('spells the values of placeholders, and addresses and constants not', () => {
+  it('normalizes the values of placeholders, but neither addresses nor constants', () => {
     expect(read('{body.email}', 'email')).toBe('victim@example.org');
     expect(read('{body.phone}', 'phone')).toBe('+86138');
     expect(read('{ip}{body.email}', 'email')).toBe('203.0.113.7|victim@example.org');
@@ -20,7 +20,7 @@ describe('normalize', () => {
     expect(read('{ip}{body.email}', () => 'x')).toBe('203.0.113.7|x');
   });
 
-  it('spells each placeholder as it says, and the others not', () => {
+  it('normalizes each placeholder that it names, and no other', () => {
     const spec = '{body.email}{body.phone}{body.other}';
     const normalize = { 'body.email': 'email', 'body.phone': 'phone', 'body.none': undefined };
     expect(read(spec, normalize)).toBe(plain('victim@example.org', '+86138', ' Kept '));
@@ -29,14 +29,14 @@ describe('normalize', () => {
     );
   });
 
-  it('spells what key functions answer', async () => {
+  it('normalizes the results of key functions', async () => {
     expect(read(() => 'Victim@Example.org', 'email')).toBe('victim@example.org');
     expect(read(() => ['A@B.org', 'C@D.org'], 'email')).toBe('a@b.org|c@d.org');
     await expect(read(() => Promise.resolve('+86 138'), 'phone')).resolves.toBe('+86138');
     expect(read(['{body.email}', () => 'A@B.org'], 'email')).toBe('victim@example.org||a@b.org');
   });
 
-  it('gets the text of a value, and not what is none', () => {
+  it('gets values as strings, and no missing values', () => {
     const seen: unknown[] = [];
     const normalize = (value: string): string => {
       seen.push(value);
@@ -51,12 +51,12 @@ describe('normalize', () => {
     ['a placeholder', '{body.v}'],
     ['one of two', '{body.v}{body.w}'],
     ['a function', () => ' \u200b'],
-  ])('makes a missing key of %s of which nothing is left', (_, spec) => {
+  ])('makes %s missing if nothing is left of it', (_, spec) => {
     expect(read(spec, 'email', { body: { v: ' \u200b', w: 'a' } })).toBeUndefined();
     expect(read(spec, 'phone', { body: { v: 'none', w: '1' } })).toBeUndefined();
   });
 
-  it('spells values given by hand too', () => {
+  it('normalizes given values too', () => {
     const same = (address: string): string => address;
     expect(compiled('{ip}{body.email}', 'email').textFromValues(['1.2.3.4', 'A@B.org'], same)).toBe(
       '1.2.3.4|a@b.org',
@@ -66,20 +66,20 @@ describe('normalize', () => {
   });
 
   it.each<[string, unknown]>([
-    ['an unknown text', 'e-mail'],
+    ['an unknown string', 'e-mail'],
     ['a number', 5],
     ['null', null],
     ['a list', ['email']],
     ['an empty object', {}],
-    ['an unknown text for a placeholder', { 'body.email': 'mail' }],
+    ['an unknown string for a placeholder', { 'body.email': 'mail' }],
     ['null for a placeholder', { 'body.email': null }],
-  ])('is refused as %s', (_, normalize) => {
+  ])('is invalid: %s', (_, normalize) => {
     const error = thrownBy(() =>
       planRule(declared({ window: '1m', limit: 1, key: '{body.email}', normalize }), OWNER, DEFAULTS),
     );
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
     expect(error.message).toMatch(
-      /^the handler: normalize: .* is not 'email', 'phone', a function from text/,
+      /^the handler: normalize: .* is not 'email', 'phone', a function from string/,
     );
   });
 
@@ -88,23 +88,23 @@ describe('normalize', () => {
       'another placeholder',
       '{body.email}',
       { 'body.mail': 'email' },
-      '"body.mail" is no placeholder of the key "{body.email}" that may be spelt otherwise; these are \'body.email\'',
+      '"body.mail" is not a placeholder that can be normalized in the key "{body.email}"; these are \'body.email\'',
     ],
-    ['the address', '{ip}{body.email}', { ip: 'email' }, '"ip" is no placeholder'],
+    ['the address', '{ip}{body.email}', { ip: 'email' }, '"ip" is not a placeholder that can be normalized'],
     [
       'a function by a placeholder',
       () => 1,
       { 'body.email': 'email' },
-      'these are none; for the values of a key function give one for all',
+      'these are none; for the values of a key function give one normalizer, not an object',
     ],
-    ['a key of constants', 'all', 'email', 'the key "all" has no value that could be spelt otherwise'],
-    ['the address alone', undefined, 'email', 'the key "{ip}" has no value'],
-  ])('is refused for %s', (_, key, normalize, message) => {
+    ['a key of constants', 'all', 'email', 'the key "all" has no value to normalize; remove normalize'],
+    ['the address alone', undefined, 'email', 'the key "{ip}" has no value to normalize'],
+  ])('is invalid for %s', (_, key, normalize, message) => {
     const rule = { window: '1m', limit: 1, key, normalize };
     expect(thrownBy(() => planRule(declared(rule), OWNER, DEFAULTS)).message).toContain(message);
   });
 
-  it('is nothing where it is not given', () => {
+  it('has no effect if it is not given', () => {
     const nothing = compileNormalize(undefined);
     expect(() => {
       refuseUnused(nothing, compileKey('all'));
@@ -125,7 +125,7 @@ describe('a rule with normalize', () => {
     return resolve(plan!, visitOf({ body }), CONTEXT, () => undefined);
   };
 
-  it('is plain unless a function has a part in it', () => {
+  it('is static unless it is a function', () => {
     expect(planned('{body.email}', 'email')?.isStatic).toBe(true);
     expect(planned('{body.email}', { 'body.email': 'phone' })?.isStatic).toBe(true);
     expect(planned('{body.email}', (v: string) => v)?.isStatic).toBe(false);
@@ -149,21 +149,21 @@ describe('a rule with normalize', () => {
       },
       'it threw Error',
     ],
-    ['answers a number', '{body.email}', () => 13800, 'it answered number, not a text'],
-    ['answers nothing', '{body.email}', () => undefined, 'it answered undefined, not a text'],
+    ['returns a number', '{body.email}', () => 13800, 'it returned number, not a string'],
+    ['returns nothing', '{body.email}', () => undefined, 'it returned undefined, not a string'],
     [
       'is async',
       '{body.email}',
       () => Promise.reject(new Error('late')),
-      'it answered a promise, not a text',
+      'it returned a promise, not a string',
     ],
     [
-      'answers a list, for a function that waits',
+      'returns a list, for an async key function',
       async () => 'a',
       () => ['a'],
-      'it answered object, not a text',
+      'it returned object, not a string',
     ],
-  ])('fails where its function %s', async (_, key, normalize, message) => {
+  ])('fails if its function %s', async (_, key, normalize, message) => {
     await expect(outcome(key, normalize)).rejects.toMatchObject({
       code: 'FREQ_LIMIT_RULE_FAILED',
       message: `the handler, rule "n": the normalize function failed: ${message}`,

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { email, MAX_LENGTH, phone, TooLongError } from '../../../../src/rules/key/spellings.js';
 
-describe('an e-mail address in one spelling', () => {
+describe('a normalized e-mail address', () => {
   it.each([
     ['upper case', 'Victim@Example.ORG'],
-    ['blanks around it', '  victim@example.org '],
-    ['a tab and a line break around it', '\tvictim@example.org\r\n'],
-    ['a line break within', 'vic\ntim@example.org'],
+    ['surrounding blanks', '  victim@example.org '],
+    ['a surrounding tab and line break', '\tvictim@example.org\r\n'],
+    ['a line break inside', 'vic\ntim@example.org'],
     ['a zero-width space', 'vic\u200btim@example.org'],
     ['a zero-width joiner', 'victim\u200d@example.org'],
     ['a byte-order mark', '\ufeffvictim@example.org'],
@@ -28,7 +28,7 @@ describe('an e-mail address in one spelling', () => {
     expect(email('jo@xn--bcher-kva.example')).toBe('jo@xn--bcher-kva.example');
   });
 
-  it('keeps dots and tags, which not every provider leaves out', () => {
+  it('keeps dots and tags', () => {
     const kept = [
       'v.ictim@example.org',
       'victim+tag@example.org',
@@ -38,7 +38,7 @@ describe('an e-mail address in one spelling', () => {
     expect(kept.map(email)).toEqual(kept);
   });
 
-  it('keeps all of what is no address', () => {
+  it('keeps a text that is not an address', () => {
     const kept = [
       'victim',
       'a@b@c',
@@ -53,11 +53,11 @@ describe('an e-mail address in one spelling', () => {
     expect(kept.map(email)).toEqual(kept);
   });
 
-  it('is nothing where nothing is to be seen', () => {
+  it('is empty for invisible text', () => {
     expect(['', ' ', '\u200b', '\t\n\u0000\ufeff'].map(email)).toEqual(['', '', '', '']);
   });
 
-  it('is its own spelling, whatever the text', () => {
+  it('does not change when it is normalized again', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (a, b) => {
         const once = email(`${a}@${b}`);
@@ -68,7 +68,7 @@ describe('an e-mail address in one spelling', () => {
   });
 });
 
-describe('a phone number in one spelling', () => {
+describe('a normalized phone number', () => {
   it.each([
     ['+86 138-0000-0000', '+8613800000000'],
     ['0086 (138) 0000.0000', '+8613800000000'],
@@ -85,15 +85,15 @@ describe('a phone number in one spelling', () => {
     expect(phone(text)).toBe(number);
   });
 
-  it('leaves the national and the international form two', () => {
+  it('keeps the national and the international form different', () => {
     expect(phone('13800000000')).not.toBe(phone('+8613800000000'));
   });
 
-  it('is nothing without digits', () => {
+  it('is empty without digits', () => {
     expect(['', '+', '00', 'none', '+-()', '\u200b'].map(phone)).toEqual(['', '', '', '', '', '']);
   });
 
-  it('is its own spelling, whatever the text', () => {
+  it('does not change when it is normalized again', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...Array.from('+0013٣３८ -().a\u200b')) }), (text) => {
         expect(phone(text)).toMatch(/^(\+?[0-9]+)?$/);
@@ -117,7 +117,7 @@ const CHARACTERS = {
   'characters of three bytes': '中',
   emoji: '😀',
   'characters that become many': '\ufdfa',
-  'unseen characters': '\u200b',
+  'invisible characters': '\u200b',
   'control characters': '\u0000',
   'line breaks': '\n',
   'marks of two classes': '\u0301\u0316',
@@ -138,7 +138,7 @@ function elapsedMs(run: () => unknown): number {
 }
 
 describe.each(Object.entries(NORMALIZERS))('%s', (name, normalize) => {
-  it.each(Object.entries(CHARACTERS))('looks at none of a MiB of %s', (_, unit) => {
+  it.each(Object.entries(CHARACTERS))('reads nothing of a MiB of %s', (_, unit) => {
     const text = unit.repeat(2 ** 20 / unit.length);
     const run = (): void => {
       for (let i = 0; i < 100; i++) expect(() => normalize(`${i}${text}`)).toThrow(TooLongError);
@@ -147,7 +147,7 @@ describe.each(Object.entries(NORMALIZERS))('%s', (name, normalize) => {
     expect(elapsedMs(run)).toBeLessThan(500);
   });
 
-  it.each(Object.entries(CHARACTERS))('takes little time for as many %s as it looks at', (_, unit) => {
+  it.each(Object.entries(CHARACTERS))('takes little time for the longest text of %s', (_, unit) => {
     const fill = unit.repeat(MAX_LENGTH).slice(0, MAX_LENGTH - 16);
     const tails = name === 'email' ? ['@example.org', ''] : ['1'];
     for (const [head, tail] of tails.flatMap(
@@ -160,13 +160,13 @@ describe.each(Object.entries(NORMALIZERS))('%s', (name, normalize) => {
       expect(elapsedMs(() => normalize(head + fill + tail))).toBeLessThan(250);
   });
 
-  it('keeps two long values apart', () => {
+  it('keeps two long values different', () => {
     const long = name === 'email' ? `${'a'.repeat(900)}@example.org` : '1'.repeat(900);
     expect(normalize(long)).toBe(long);
     expect(normalize(`1${long}`)).not.toBe(normalize(`2${long}`));
   });
 
-  it('is not evaded by padding, as far as it looks', () => {
+  it('cannot be evaded by padding', () => {
     const value = name === 'email' ? 'jo@example.org' : '13800000000';
     for (const padding of [' ', '\u200b', '\t', '\u3000'])
       for (const length of [1, 99, MAX_LENGTH - value.length])
@@ -174,9 +174,9 @@ describe.each(Object.entries(NORMALIZERS))('%s', (name, normalize) => {
     expect(() => normalize(' '.repeat(MAX_LENGTH) + value)).toThrow(TooLongError);
   });
 
-  it('answers the same again, with others between', () => {
+  it('returns the same result again, with others in between', () => {
     const texts = ['+1 23', '456', '+1 23', '+1 23', '456', ''];
-    const spelt = name === 'email' ? texts : ['+123', '456', '+123', '+123', '456', ''];
-    expect(texts.map(normalize)).toEqual(spelt);
+    const normalized = name === 'email' ? texts : ['+123', '456', '+123', '+123', '456', ''];
+    expect(texts.map(normalize)).toEqual(normalized);
   });
 });

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import type { Check, CheckResult, Source } from '../../../../src/core/check.js';
 import { toVerdict } from '../../../../src/core/verdict.js';
 import { DenyCache } from '../../../../src/store/layers/deny-cache.js';
@@ -6,8 +7,6 @@ import type { RecentMap } from '../../../../src/store/layers/recent-map.js';
 import type { Store } from '../../../../src/core/store.js';
 import { check } from '../../../support/check.js';
 import { quiet } from '../../../support/subjects.js';
-
-const { jest } = import.meta;
 
 /** A store that answers later, as one behind a network does, on the test's clock, and counts how often it is asked. */
 function subject(delayMs = 0) {

@@ -1,9 +1,9 @@
+import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import type { Check, CheckResult } from '../../../../src/core/check.js';
 import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
 import { check } from '../../../support/check.js';
 
-const { jest } = import.meta;
 const quiet = { warn: () => undefined, error: () => undefined };
 const DAY_MS = 86_400_000;
 

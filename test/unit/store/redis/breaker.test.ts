@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import { Breaker } from '../../../../src/store/redis/breaker.js';
 
@@ -243,7 +244,6 @@ describe('any breaker', () => {
 });
 
 describe('by itself', () => {
-  const { jest } = import.meta;
   afterEach(() => {
     jest.useRealTimers();
   });

@@ -1,8 +1,8 @@
+import { jest } from '@jest/globals';
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type WatchedClient, watchDatabase } from '../../../../src/store/redis/check-handshake.js';
 
-const { jest } = import.meta;
 afterEach(() => {
   jest.useRealTimers();
 });

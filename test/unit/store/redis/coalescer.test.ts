@@ -1,11 +1,10 @@
+import { jest } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Check, CheckResult } from '../../../../src/core/check.js';
 import { Coalescer } from '../../../../src/store/redis/coalescer.js';
 import type { Batch } from '../../../../src/store/redis/redis-codec.js';
 import { check } from '../../../support/check.js';
 import { result } from '../../fixtures.js';
-
-const { jest } = import.meta;
 
 /** Notes what is sent: for each turn its calls, for each call its requests' first keys. */
 function make(coalesce = true) {

@@ -1,9 +1,9 @@
+import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Deadline } from '../../../../src/store/redis/deadline.js';
 
-const { jest } = import.meta;
 const withDeadline = <T>(answer: Promise<T>, ms: number): Promise<T> => new Deadline(ms).wait(answer);
 const never = (): Promise<never> => new Promise(() => undefined);
 

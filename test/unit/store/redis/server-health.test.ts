@@ -1,6 +1,6 @@
+import { jest } from '@jest/globals';
 import { ServerHealth } from '../../../../src/store/redis/server-health.js';
 
-const { jest } = import.meta;
 const LOST = 'Redis is not asked any more, onStoreError decides until it answers again: ';
 
 beforeEach(() => {

@@ -1,4 +1,4 @@
-import { framesOf } from '../../../src/core/frames.js';
+import { framesOf } from '../../../src/core/stack-frames.js';
 
 const FORGED =
   'x\n    at [Nest] 1  - LOG [Auth] admin logged in from 10.0.0.1\n[Nest] 2 - ERROR forged\n    at +8613800000000';

@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { compileKey } from '../../../../src/rules/key/compile-key.js';
-import { idOf } from '../../../../src/rules/key/id-text.js';
+import { idToScalar } from '../../../../src/rules/key/ids.js';
 import { CONTEXT, visitOf } from '../../fixtures.js';
 
 class ObjectId {
@@ -22,40 +22,40 @@ describe('an id that is an object', () => {
     ['bytes that are not a Buffer', new Uint8Array([0, 255]), '00ff'],
     ['a date', new Date(86_400_000), 86_400_000],
     ['a date of another realm', runInNewContext('new Date(5)'), 5],
-    ['a boxed text', Object('a'), 'a'],
-    ['a text', 'a', 'a'],
+    ['a boxed string', Object('a'), 'a'],
+    ['a string', 'a', 'a'],
     ['a number', 5, 5],
-    ['a big number', 5n, 5n],
-  ])('is the text of %s', (_, value, text) => {
-    expect(idOf(value)).toBe(text);
+    ['a bigint', 5n, 5n],
+  ])('becomes a string or number: %s', (_, value, text) => {
+    expect(idToScalar(value)).toBe(text);
   });
 
   it.each<[string, unknown]>([
     ['plain', { id: 1 }],
     ['plain, of another realm', runInNewContext('({ id: 1 })')],
     ['without a prototype', Object.create(null)],
-    ['a list', [1]],
-    ['a list of another realm', runInNewContext('[1]')],
+    ['an array', [1]],
+    ['an array of another realm', runInNewContext('[1]')],
     ['a map', new Map([[1, 1]])],
     ['a promise', Promise.resolve(1)],
-    ['what a client sends as toString', JSON.parse('{"toString":"admin"}')],
-    ['what a client sends as __proto__', JSON.parse('{"__proto__":{"toString":"admin"}}')],
+    ['a toString that a client sends', JSON.parse('{"toString":"admin"}')],
+    ['a __proto__ that a client sends', JSON.parse('{"__proto__":{"toString":"admin"}}')],
     [
-      'one whose text cannot be made',
+      'an object whose toString throws',
       {
         toString: () => {
           throw new Error('no');
         },
       },
     ],
-    ['one whose text is not a text', { toString: () => 5 }],
-    ['one whose bytes are not a text', { toString: () => Buffer.from('ff', 'hex').toString() }],
+    ['an object whose toString returns no string', { toString: () => 5 }],
+    ['an object whose bytes are not text', { toString: () => Buffer.from('ff', 'hex').toString() }],
     ['nothing', null],
-  ])('is left as it is if it is %s', (_, value) => {
-    expect(idOf(value)).toBe(value);
+  ])('stays an object: %s', (_, value) => {
+    expect(idToScalar(value)).toBe(value);
   });
 
-  it('is counted by where the application has put it: user, and what key functions answer', () => {
+  it('counts in values that the application sets: user, and results of key functions', () => {
     const id = new ObjectId(HEX);
     expect(textOf('{user._id}', { user: { _id: id } })).toBe(HEX);
     expect(textOf('u:{user.a}{user.b}', { user: { a: id, b: new URL('http://a') } })).toContain(HEX);
@@ -68,12 +68,12 @@ describe('an id that is an object', () => {
       expect(textOf(`{${root}.x}`, { [root]: { x: value } })).toBeUndefined();
   });
 
-  it('is missing where it is an object of a client, as in a token', () => {
+  it('is missing if it comes from a client, as in a token', () => {
     for (const json of ['{"id":{}}', '{"id":["a"]}', '{"id":{"toString":"a"}}', '{"id":null}'])
       expect(textOf('{user.id}', { user: JSON.parse(json) as unknown })).toBeUndefined();
   });
 
-  it('is found by the value given by hand', () => {
+  it('is found by a given value', () => {
     const { textFromValues } = compileKey('{user._id}');
     expect([textFromValues([new ObjectId(HEX)], String), textFromValues([HEX], String)]).toEqual([HEX, HEX]);
     expect(compileKey('{body.id}').textFromValues([new ObjectId(HEX)], String)).toBeUndefined();

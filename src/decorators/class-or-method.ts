@@ -1,7 +1,11 @@
+import { invalidRule } from '../core/errors.js';
 import { markMethod } from '../rules/handler-places.js';
 
-/** A decorator for classes and their methods, which refuses to stand anywhere else. */
-export function decorate(
+/**
+ * Makes a decorator for classes and methods.
+ * @returns a decorator that throws a `FreqLimitError` with `FREQ_LIMIT_INVALID_RULE` anywhere else
+ */
+export function classOrMethodDecorator(
   name: string,
   declare: (target: object, handler: string | undefined) => void,
 ): ClassDecorator & MethodDecorator {
@@ -11,7 +15,7 @@ export function decorate(
       typeof handler === 'string' && typeof target === 'object' && typeof descriptor?.value === 'function';
     if (!isClass && !isMethod) {
       const owner = typeof target === 'function' ? target.name : target.constructor.name;
-      throw new TypeError(`${name} stands on a class or on a method; ${owner}.${String(handler)} is neither`);
+      throw invalidRule(`${name} is for classes and methods; ${owner}.${String(handler)} is neither`);
     }
     declare(target, handler);
     if (isMethod) markMethod(descriptor.value, target, handler);

@@ -1,6 +1,7 @@
-import { decorate } from '../../../src/decorators/decorate.js';
+import { classOrMethodDecorator } from '../../../src/decorators/class-or-method.js';
 import { FreqLimit } from '../../../src/decorators/freq-limit.decorator.js';
 import { SkipFreqLimit } from '../../../src/decorators/skip-freq-limit.decorator.js';
+import { thrownBy } from '../fixtures.js';
 
 type AnyDecorator = (target: object, name?: string | symbol, descriptor?: unknown) => unknown;
 const symbol = Symbol('hidden');
@@ -29,10 +30,10 @@ const WRONG: [string, [object, string | symbol, unknown], string][] = [
   ['a parameter', [Controller.prototype, 'm', 0], 'Controller.m is neither'],
 ];
 
-describe('decorate', () => {
+describe('classOrMethodDecorator', () => {
   it('declares on a class and on a method', () => {
     const seen: unknown[] = [];
-    const decorator = decorate('@X', (...where) => seen.push(where)) as AnyDecorator;
+    const decorator = classOrMethodDecorator('@X', (...where) => seen.push(where)) as AnyDecorator;
     decorator(Controller);
     decorator(...on(Controller.prototype, 'm'));
     expect(seen).toEqual([
@@ -41,19 +42,23 @@ describe('decorate', () => {
     ]);
   });
 
-  it.each(WRONG)('refuses %s', (_, where, message) => {
+  it.each(WRONG)('throws on %s', (_, where, message) => {
     const seen: unknown[] = [];
-    const decorator = decorate('@X', (...declared) => seen.push(declared)) as AnyDecorator;
-    expect(() => decorator(...where)).toThrow(`@X stands on a class or on a method; ${message}`);
+    const decorator = classOrMethodDecorator('@X', (...declared) => seen.push(declared)) as AnyDecorator;
+    expect(thrownBy(() => decorator(...where))).toMatchObject({
+      name: 'FreqLimitError',
+      code: 'FREQ_LIMIT_INVALID_RULE',
+      message: `@X is for classes and methods; ${message}`,
+    });
     expect(seen).toEqual([]);
   });
 
   it.each([
     ['@FreqLimit', FreqLimit('1m', 1)],
     ['@SkipFreqLimit', SkipFreqLimit()],
-  ])('lets %s stand on nothing else', (name, decorator) => {
+  ])('rejects %s anywhere else', (name, decorator) => {
     for (const [, where] of WRONG) {
-      expect(() => (decorator as AnyDecorator)(...where)).toThrow(`${name} stands on a class or on a method`);
+      expect(() => (decorator as AnyDecorator)(...where)).toThrow(`${name} is for classes and methods; `);
     }
   });
 });

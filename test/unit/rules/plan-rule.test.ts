@@ -1,10 +1,6 @@
 import { FreqLimitError } from '../../../src/core/errors.js';
-import {
-  type Owner,
-  planRule,
-  type PlannedRule,
-  type RuleDefaults,
-} from '../../../src/rules/planned-rule.js';
+import { planRule } from '../../../src/rules/plan-rule.js';
+import type { Owner, PlannedRule, RuleDefaults } from '../../../src/rules/planned-rule.js';
 import type { Scope } from '../../../src/rules/rule.js';
 import { DEFAULTS, declared, OWNER, thrownBy } from '../fixtures.js';
 
@@ -21,7 +17,7 @@ function plan(
 }
 
 describe('planRule', () => {
-  it('fills in what a rule does not say', () => {
+  it('fills in the defaults', () => {
     expect(plan(RULE)).toMatchObject({
       declaredName: undefined,
       name: '1m',
@@ -38,7 +34,7 @@ describe('planRule', () => {
     });
   });
 
-  it('takes what the module says instead', () => {
+  it('takes the defaults of the module', () => {
     const defaults = {
       ...DEFAULTS,
       defaultKey: '{user.id}',
@@ -54,7 +50,7 @@ describe('planRule', () => {
     });
   });
 
-  it('keeps all that a rule says, zeros and false included', () => {
+  it('keeps the options of the rule, zeros and false included', () => {
     const skipIf = (): boolean => false;
     const rule = {
       window: 10,
@@ -84,7 +80,7 @@ describe('planRule', () => {
     });
   });
 
-  it('takes undefined as not given', () => {
+  it('treats undefined as not given', () => {
     const rule = { ...RULE, key: undefined, name: undefined, scope: undefined, onMissingKey: undefined };
     const more = { cost: undefined, countDenied: undefined, onStoreError: undefined, skipIf: undefined };
     expect(plan({ ...rule, ...more }).id).toBe(plan(RULE).id);
@@ -108,7 +104,7 @@ describe('a wrong rule', () => {
       (window): [string, Record<string, unknown>, string] => [
         'window',
         { window },
-        'is no window: a text with its unit',
+        'is not a window: a string with a unit',
       ],
     ),
     ...[NaN, '5', -1, 2.5, Infinity, 2 ** 53, null, 5n, {}].map(
@@ -118,17 +114,17 @@ describe('a wrong rule', () => {
         `is not ${COUNT}, or a function`,
       ],
     ),
-    ['limit', { limit: undefined }, `is missing: ${COUNT}, or a function`],
+    ['limit', { limit: undefined }, `is missing; expected ${COUNT}, or a function`],
     ...[-1, NaN, 1.5, '2', 2 ** 53, null].map((cost): [string, Record<string, unknown>, string] => [
       'cost',
       { cost },
       `is not ${COUNT}, or a function`,
     ]),
-    ['key', { key: 'ip' }, 'for the value write "{ip}"'],
-    ['key', { key: '' }, 'an empty text is no key'],
-    ['key', { key: '{session.id}' }, 'they begin with ip, user, body, params, query, headers'],
-    ['key', { key: 5 }, 'is no key: a template'],
-    ['key', { key: null }, 'is no key: a template'],
+    ['key', { key: 'ip' }, 'For the value write "{ip}".'],
+    ['key', { key: '' }, 'an empty string is not a key'],
+    ['key', { key: '{session.id}' }, 'placeholders begin with ip, user, body, params, query, headers'],
+    ['key', { key: 5 }, 'is not a key; use a template'],
+    ['key', { key: null }, 'is not a key; use a template'],
     ...['', 'a b', '-a', 'a"b', 'a,b', 'a\nb', 'ü', 'x'.repeat(65), 5, null].map(
       (name): [string, Record<string, unknown>, string] => ['name', { name }, NAME],
     ),
@@ -139,7 +135,7 @@ describe('a wrong rule', () => {
     ['onStoreError', { onStoreError: 'open' }, "is not one of 'memory', 'allow', 'deny'"],
     ['onStoreError', { onStoreError: null }, "is not one of 'memory', 'allow', 'deny'"],
     ['skipIf', { skipIf: true }, 'is not a function'],
-    ['ttl', { ttl: 60_000 }, 'is not known here; did you mean window?'],
+    ['ttl', { ttl: 60_000 }, 'unknown option; did you mean window?'],
     ['windowMs', { windowMs: 60_000 }, 'did you mean window?'],
     ['max', { max: 5 }, 'did you mean limit?'],
     ['points', { points: 5 }, 'did you mean limit?'],
@@ -147,20 +143,20 @@ describe('a wrong rule', () => {
     ['getTracker', { getTracker: () => 'x' }, 'did you mean key?'],
     ['skip', { skip: () => true }, 'did you mean skipIf?'],
     ['weight', { weight: 1 }, 'did you mean cost?'],
-    ['blockDuration', { blockDuration: 1 }, 'is not known here (known: window, limit, key'],
-  ])('is refused at its %s: %j', (option, parts, words) => {
+    ['blockDuration', { blockDuration: 1 }, 'unknown option (known: window, limit, key'],
+  ])('throws for its %s: %j', (option, parts, problem) => {
     const error = thrownBy(() => plan({ ...RULE, ...parts }));
     expect(error).toBeInstanceOf(FreqLimitError);
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
     expect(error.message).toMatch(`${PLACE}: ${option}: `);
-    expect(error.message).toContain(words);
+    expect(error.message).toContain(problem);
   });
 
-  it.each([[undefined], [null], ['1m'], [[]], [5]])('is refused when it is %p', (rule) => {
+  it.each([[undefined], [null], ['1m'], [[]], [5]])('throws for %p', (rule) => {
     const error = thrownBy(() => plan(rule));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
     expect(error.message).toMatch(`${PLACE}: `);
-    expect(error.message).toContain('is not an object of window, limit, key');
+    expect(error.message).toContain('is not an object with the options window, limit, key');
   });
 
   it('keeps its message on one line whatever the rule holds', () => {

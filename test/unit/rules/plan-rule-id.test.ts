@@ -1,9 +1,5 @@
-import {
-  type Owner,
-  planRule,
-  type PlannedRule,
-  type RuleDefaults,
-} from '../../../src/rules/planned-rule.js';
+import { planRule } from '../../../src/rules/plan-rule.js';
+import type { Owner, PlannedRule, RuleDefaults } from '../../../src/rules/planned-rule.js';
 import type { Scope } from '../../../src/rules/rule.js';
 import { DEFAULTS, declared, OWNER } from '../fixtures.js';
 

@@ -1,7 +1,7 @@
 import { Cluster, Redis } from 'ioredis';
 import { isFreqLimitError } from '../../src/core/errors.js';
 import { plainKey } from '../../src/core/key-hash.js';
-import { resolveOptions } from '../../src/freq-limit.options.js';
+import { resolveOptions } from '../../src/freq-limit.resolve-options.js';
 import { thrownBy } from './fixtures.js';
 
 const DEFAULT_OPTIONS = {
@@ -28,7 +28,6 @@ const DEFAULT_OPTIONS = {
   onStoreError: 'memory',
   fallbackShare: 1,
   hashTag: undefined,
-  hashTagBuckets: 256,
   coalesce: true,
   denyCache: true,
   hashKey: plainKey,
@@ -42,7 +41,7 @@ describe('resolveOptions', () => {
     expect(resolveOptions({})).toEqual(DEFAULT_OPTIONS);
   });
 
-  it('takes undefined as not given', () => {
+  it('treats undefined as not given', () => {
     const names = [
       ...Object.keys(DEFAULT_OPTIONS).filter((name) => name !== 'hashKey' && name !== 'isSkipped'),
       'hashKeys',
@@ -78,14 +77,13 @@ describe('resolveOptions', () => {
       onStoreError: 'deny',
       fallbackShare: 0.25,
       hashTag: () => 'one',
-      hashTagBuckets: 16_384,
       coalesce: false,
       denyCache: false,
     };
     expect(resolveOptions(given)).toEqual({ ...given, hashKey: plainKey });
   });
 
-  it('answers what nobody can change, and changes nothing of what it was given', () => {
+  it('returns frozen options, and does not change the given ones', () => {
     const rules = [{ window: '1m', limit: 5 }];
     const given = { rules };
     const resolved = resolveOptions(given);
@@ -98,17 +96,17 @@ describe('resolveOptions', () => {
   });
 
   it.each([['draft'], ['draft-12'], ['draft-11'], ['legacy'], ['both'], ['retry-after'], ['none']])(
-    'knows the headers %s',
+    'accepts the headers %s',
     (headers) => {
       expect(resolveOptions({ headers }).headers).toBe(headers);
     },
   );
 
-  it.each([['memory'], ['allow'], ['deny']])('knows the failure policy %s', (onStoreError) => {
+  it.each([['memory'], ['allow'], ['deny']])('accepts onStoreError %s', (onStoreError) => {
     expect(resolveOptions({ onStoreError }).onStoreError).toBe(onStoreError);
   });
 
-  it.each([[1], [0.5], [0.001], [Number.MIN_VALUE]])('takes %d as a share', (fallbackShare) => {
+  it.each([[1], [0.5], [0.001], [Number.MIN_VALUE]])('accepts %d as fallbackShare', (fallbackShare) => {
     expect(resolveOptions({ fallbackShare }).fallbackShare).toBe(fallbackShare);
   });
 
@@ -116,18 +114,14 @@ describe('resolveOptions', () => {
     ['nodes', { cluster: ['redis://localhost:7000'] }],
     ['a Cluster client', new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true })],
     ['a Cluster client of another copy', { ...CLIENT, isCluster: true }],
-  ])('knows what is for a Redis Cluster, given %s', (_, redis) => {
+  ])('accepts hashTag with a Redis Cluster, given as %s', (_, redis) => {
     const hashTag = (): string => 'one';
-    expect(resolveOptions({ redis, hashTag, hashTagBuckets: 1 })).toMatchObject({
-      redis,
-      hashTag,
-      hashTagBuckets: 1,
-    });
+    expect(resolveOptions({ redis, hashTag })).toMatchObject({ redis, hashTag });
   });
 });
 
-const of = (option: string, form: string, ...values: unknown[]): [string, unknown, string][] =>
-  values.map((value) => [option, value, form]);
+const of = (option: string, expected: string, ...values: unknown[]): [string, unknown, string][] =>
+  values.map((value) => [option, value, expected]);
 
 describe('a wrong option', () => {
   it.each([
@@ -144,10 +138,10 @@ describe('a wrong option', () => {
     ),
     ...of('redis', 'is not a list of nodes', { cluster: [] }, { cluster: {} }),
     ...of('redis', 'it belongs in options', { ...NODES, password: 'x' }),
-    ...of('rules', 'a list of rules', null, {}, 'rules', 5, { window: '1m', limit: 1 }),
-    ...of('defaultKey', 'is no key', null, 5, {}, [], ''),
-    ...of('defaultKey', 'for the value write "{ip}"', 'ip'),
-    ...of('defaultKey', 'they begin with ip, user', '{session.id}'),
+    ...of('rules', 'is not a list of rules', null, {}, 'rules', 5, { window: '1m', limit: 1 }),
+    ...of('defaultKey', 'is not a key', null, 5, {}, [], ''),
+    ...of('defaultKey', 'For the value write "{ip}".', 'ip'),
+    ...of('defaultKey', 'placeholders begin with ip, user', '{session.id}'),
     ...of(
       'namespace',
       '1 to 32 characters A-Z a-z 0-9 . _ : -',
@@ -190,37 +184,31 @@ describe('a wrong option', () => {
     ...of('coalesce', 'true or false', null, 0, 'no'),
     ...of('denyCache', 'true or false', null, 0, 'no'),
     ...of('timeoutMs', 'a whole number from 1 to 60000', null, 0, -1, 60_001, 0.5, '250', Infinity, NaN),
-  ])('is refused: %s: %p', (option, value, form) => {
+  ])('throws: %s: %p', (option, value, expected) => {
     const error = thrownBy(() => resolveOptions({ [option]: value }));
     expect(isFreqLimitError(error)).toBe(true);
     expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
     expect(error.message).toContain(`FreqLimitModule: ${option}: `);
-    expect(error.message).toContain(form);
+    expect(error.message).toContain(expected);
     expect(error.message).not.toContain('\n');
   });
 
-  it.each([
-    ...of('hashTag', 'a function', null, 'tag', 5, {}),
-    ...of('hashTagBuckets', 'a whole number from 1 to 16384', null, 0, -1, 1.5, 16_385, '256', NaN, Infinity),
-  ])('is refused, with a Redis Cluster: %s: %p', (option, value, form) => {
-    const error = thrownBy(() => resolveOptions({ redis: NODES, [option]: value }));
+  it.each([null, 'tag', 5, {}])('throws with a Redis Cluster: hashTag: %p', (hashTag) => {
+    const error = thrownBy(() => resolveOptions({ redis: NODES, hashTag }));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
-    expect(error.message).toContain(`FreqLimitModule: ${option}: `);
-    expect(error.message).toContain(form);
+    expect(error.message).toMatch(/^FreqLimitModule: hashTag: .+ is not a function$/);
   });
 
-  it.each(
-    [undefined, 'redis://localhost', { host: 'localhost' }, CLIENT, new Redis({ lazyConnect: true })].flatMap(
-      (redis) => [
-        ['hashTag', () => 'one', redis],
-        ['hashTagBuckets', 256, redis],
-      ],
-    ) as [string, unknown, unknown][],
-  )('is refused, without a Redis Cluster: %s: %p beside %p', (option, value, redis) => {
-    const error = thrownBy(() => resolveOptions({ redis, [option]: value }));
-    expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
-    expect(error.message).toBe(`FreqLimitModule: ${option}: is for a Redis Cluster, and redis names none`);
-  });
+  it.each([undefined, 'redis://localhost', { host: 'localhost' }, CLIENT, new Redis({ lazyConnect: true })])(
+    'throws without a Redis Cluster: hashTag, and redis: %p',
+    (redis) => {
+      const error = thrownBy(() => resolveOptions({ redis, hashTag: () => 'one' }));
+      expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
+      expect(error.message).toBe(
+        'FreqLimitModule: hashTag: is only for a Redis Cluster, and redis does not name one',
+      );
+    },
+  );
 
   it.each([
     ['prefix', 'namespace'],
@@ -238,31 +226,33 @@ describe('a wrong option', () => {
     ['allowList', 'skipAddresses'],
     ['whitelist', 'skipAddresses'],
     ['ignoreUserAgents', 'skipUserAgents'],
-    ['globalGuard', 'globalGuard beside useFactory, not among its answer'],
-  ])('is refused with a hint: %s → %s', (option, hint) => {
+    ['global', 'global next to useFactory, not in its result'],
+    ['globalGuard', 'globalGuard next to useFactory, not in its result'],
+  ])('throws with a hint: %s → %s', (option, hint) => {
     const error = thrownBy(() => resolveOptions({ [option]: 'x' }));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
-    expect(error.message).toContain(`FreqLimitModule: ${option}: is not known here; did you mean ${hint}?`);
+    expect(error.message).toContain(`FreqLimitModule: ${option}: unknown option; did you mean ${hint}?`);
   });
 
   it.each<[string, unknown]>([
     ['an unknown one', { colour: 'red' }],
+    ['one of an earlier version', { hashTagBuckets: 256 }],
     ['an unknown one that is undefined', { colour: undefined }],
     ['one named like a method of every object', { toString: 1 }],
     ['an own __proto__', JSON.parse('{"__proto__":{"namespace":"x"}}')],
     ['one in another case', { Redis: 'redis://localhost' }],
-  ])('is refused without a hint: %s', (_, options) => {
+  ])('throws without a hint: %s', (_, options) => {
     const error = thrownBy(() => resolveOptions(options));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
-    expect(error.message).toContain('is not known here (known: redis, namespace, rules,');
+    expect(error.message).toContain('unknown option (known: redis, namespace, rules,');
   });
 
   it.each([[null], [undefined], [5], ['redis://localhost'], [[]], [() => ({})]])(
-    'is the whole: %p',
+    'throws for %p in place of the options',
     (options) => {
       const error = thrownBy(() => resolveOptions(options));
       expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
-      expect(error.message).toContain('is not an object of redis, namespace, rules');
+      expect(error.message).toContain('is not an object with the options redis, namespace, rules');
     },
   );
 

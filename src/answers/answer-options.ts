@@ -1,0 +1,18 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { MaybePromise } from '../core/maybe-promise.js';
+import type { Verdict } from '../core/verdict.js';
+import type { DenialMessage } from '../rules/rule.js';
+import type { ErrorFormat } from './error-body.js';
+import type { HeadersOption } from './headers.js';
+
+/** Makes the error that is thrown when a limit denies a request. May return a promise. */
+export type ExceptionFactory = (verdict: Verdict, context: ExecutionContext) => MaybePromise<Error>;
+
+/** The module's options that decide what clients get. */
+export interface AnswerOptions {
+  readonly headers: HeadersOption;
+  readonly partitionKeys: boolean;
+  readonly errorFormat: ErrorFormat;
+  readonly message: DenialMessage | undefined;
+  readonly exceptionFactory: ExceptionFactory | undefined;
+}

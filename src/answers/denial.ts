@@ -1,0 +1,47 @@
+import type { Verdict } from '../core/verdict.js';
+import type { PlannedRule } from '../rules/planned-rule.js';
+import type { PlannedCheck } from '../rules/to-checks.js';
+import { retryAfterSeconds } from './headers.js';
+
+/** What a client is told when a limit denies its request. */
+export interface Denial {
+  /** The HTTP status: 429, or the `statusCode` of the rule. */
+  readonly statusCode: number;
+  /** A sentence for people, such as `Too many requests. Try again in 8 s.` */
+  readonly message: string;
+  /** Whole seconds until the request would pass, at least 1. */
+  readonly retryAfter: number;
+  /** Names of the rules that deny. */
+  readonly rules: readonly string[];
+}
+
+/** The denial of a verdict by itself, without the options of its rules. */
+export function defaultDenial(verdict: Verdict): Denial {
+  const retryAfter = retryAfterSeconds(verdict);
+  const denying = verdict.results.filter(({ allowed, shadow }) => !allowed && shadow !== true);
+  return {
+    statusCode: 429,
+    message: `Too many requests. Try again in ${retryAfter} s.`,
+    retryAfter,
+    rules: denying.map(({ name }) => name),
+  };
+}
+
+/** The denial of a verdict: the status of the tightest rule, without the names of hidden rules. */
+export function denialOf(verdict: Verdict, checks: readonly PlannedCheck[]): Denial {
+  const denial = defaultDenial(verdict);
+  const hidden = checks.filter((check) => check.rule.hidden).map(({ name }) => name);
+  return {
+    ...denial,
+    statusCode: tightestRule(verdict, checks)?.statusCode ?? denial.statusCode,
+    rules: denial.rules.filter((name) => !hidden.includes(name)),
+  };
+}
+
+/** The rule of the tightest result. */
+export function tightestRule(
+  { results, tightest }: Verdict,
+  checks: readonly PlannedCheck[],
+): PlannedRule | undefined {
+  return checks[results.findIndex((result) => result === tightest)]?.rule;
+}

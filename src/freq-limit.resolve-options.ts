@@ -1,0 +1,167 @@
+import type { ExceptionFactory } from './answers/answer-options.js';
+import type { ContextAdapter } from './contexts/context-adapter.js';
+import { compileSkip, type IsSkipped } from './contexts/skip-callers.js';
+import { formatForLog, invalidOptions } from './core/errors.js';
+import { keyHasherFrom, plainKey } from './core/key-hash.js';
+import { type EntriesFor, OptionTable } from './core/option-table.js';
+import {
+  aFunction,
+  BOOLEAN,
+  matching,
+  objectOf,
+  oneOf,
+  OptionReader,
+  type Validator,
+  wholeNumber,
+} from './core/validate.js';
+import type { FreqLimitHook } from './decisions/events.js';
+import type { FreqLimitOptions, ResolvedOptions } from './freq-limit.options.js';
+import type { NamedRules } from './rules/named-rules.js';
+import type { FreqLimitRule } from './rules/rule.js';
+import { FROM_CONTEXT, MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, parseKey } from './rules/validators.js';
+import { readRedisOption } from './store/redis/check-redis-option.js';
+import type { HashTag } from './store/redis/hash-tags.js';
+import { isClustered } from './store/redis/redis-option.js';
+
+const PLACE = 'FreqLimitModule';
+
+const RULES: Validator<readonly (FreqLimitRule | string)[]> = {
+  test: (value): value is readonly (FreqLimitRule | string)[] => Array.isArray(value),
+  expected: 'a list of rules',
+};
+const SHARE: Validator<number> = {
+  test: (value): value is number => typeof value === 'number' && value > 0 && value <= 1,
+  expected: 'a number above 0 and at most 1',
+};
+const METADATA_KEYS: Validator<NonNullable<ContextAdapter['handlerMetadata']>> = {
+  test: (value): value is string | symbol =>
+    [value].flat().length > 0 &&
+    [value].flat().every((key) => typeof key === 'symbol' || (typeof key === 'string' && key !== '')),
+  expected: 'a metadata key (a string or a symbol), or a list of them',
+};
+const NAMED_RULES = objectOf<NamedRules>(
+  "an object of rules by name, such as { login: { window: '15m', limit: 5 } }",
+);
+const ADAPTERS = objectOf<Readonly<Record<string, ContextAdapter>>>(
+  'an object of adapters by kind of context',
+);
+
+const ADAPTER_OPTIONS = new OptionTable({
+  request: { validator: aFunction(), default: undefined },
+  address: { validator: aFunction(), default: undefined },
+  response: { validator: aFunction(), default: undefined },
+  toError: { validator: aFunction(), default: undefined },
+  isClientFacing: { validator: BOOLEAN, default: undefined },
+  handlerMetadata: { validator: METADATA_KEYS, default: undefined },
+} as const satisfies EntriesFor<ContextAdapter>);
+
+/** The checks and defaults of all options. */
+const ENTRIES = {
+  redis: { parse: readRedisOption, default: undefined },
+  namespace: {
+    validator: matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-z 0-9 . _ : -'),
+    default: 'fl',
+  },
+  rules: { validator: RULES, default: [] },
+  namedRules: { validator: NAMED_RULES, default: {} },
+  defaultKey: { parse: parseKey, default: '{ip}' },
+  hashKeys: { parse: keyHasherFrom, default: plainKey },
+  onMissingKey: { validator: ON_MISSING_KEY, default: 'ip' },
+  countDenied: { validator: BOOLEAN, default: false },
+  skipIf: { validator: FROM_CONTEXT, default: undefined },
+  skipAddresses: { parse: parseSkipAddresses, default: undefined },
+  skipUserAgents: { parse: parseSkipUserAgents, default: undefined },
+  headers: {
+    validator: oneOf('draft', 'draft-12', 'draft-11', 'legacy', 'both', 'retry-after', 'none'),
+    default: 'draft',
+  },
+  partitionKeys: { validator: BOOLEAN, default: false },
+  errorFormat: { validator: oneOf('nest', 'problem'), default: 'nest' },
+  message: { validator: MESSAGE, default: undefined },
+  exceptionFactory: { validator: aFunction<ExceptionFactory>(), default: undefined },
+  onVerdict: { validator: aFunction<FreqLimitHook>(), default: undefined },
+  onDenied: { validator: aFunction<FreqLimitHook>(), default: undefined },
+  contextAdapters: { parse: parseAdapters, default: {} },
+  ipv6Subnet: { validator: wholeNumber(32, 128), default: 64 },
+  maxCounters: { validator: wholeNumber(1, 10_000_000), default: 100_000 },
+  timeoutMs: { validator: wholeNumber(1, 60_000), default: 250 },
+  onStoreError: { validator: ON_STORE_ERROR, default: 'memory' },
+  fallbackShare: { validator: SHARE, default: 1 },
+  hashTag: { validator: aFunction<HashTag>(), default: undefined },
+  coalesce: { validator: BOOLEAN, default: true },
+  denyCache: { validator: BOOLEAN, default: true },
+} as const satisfies EntriesFor<FreqLimitOptions>;
+
+/** Names that other libraries use, and options that belong elsewhere. */
+const HINTS = {
+  prefix: 'namespace',
+  keyPrefix: 'namespace',
+  throttlers: 'rules',
+  limits: 'rules',
+  policies: 'namedRules',
+  storage: 'redis',
+  store: 'redis',
+  client: 'redis',
+  storeClient: 'redis',
+  key: 'defaultKey',
+  skip: 'skipIf',
+  allowList: 'skipAddresses',
+  allowlist: 'skipAddresses',
+  whitelist: 'skipAddresses',
+  ignoreUserAgents: 'skipUserAgents',
+  skipOnError: 'onStoreError',
+  passOnStoreError: 'onStoreError',
+  insuranceLimiter: 'onStoreError',
+  setHeaders: 'headers',
+  errorMessage: 'message',
+  global: 'global next to useFactory, not in its result',
+  globalGuard: 'globalGuard next to useFactory, not in its result',
+};
+
+const OPTIONS = new OptionTable(ENTRIES, HINTS);
+
+/**
+ * Checks the options and fills in the defaults.
+ * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_OPTIONS` with the option, the value and what is expected
+ */
+export function resolveOptions(given: unknown): ResolvedOptions {
+  const reader = new OptionReader(PLACE, invalidOptions);
+  const { hashKeys, skipAddresses, skipUserAgents, rules, namedRules, ...options } = OPTIONS.read(
+    given,
+    reader,
+  );
+  if (options.hashTag !== undefined && !isClustered(options.redis)) {
+    throw reader.invalid('hashTag', 'is only for a Redis Cluster, and redis does not name one');
+  }
+  if (options.partitionKeys && hashKeys === plainKey) {
+    throw reader.invalid('partitionKeys', 'needs hashKeys; otherwise clients could guess the values of keys');
+  }
+  return Object.freeze({
+    ...options,
+    rules: Object.freeze([...rules]),
+    namedRules: Object.freeze({ ...namedRules }),
+    hashKey: hashKeys,
+    isSkipped: eitherOf(skipAddresses, skipUserAgents),
+  });
+}
+
+function parseSkipAddresses(addresses: unknown, reader: OptionReader): IsSkipped | undefined {
+  return compileSkip(addresses, undefined, reader);
+}
+
+function parseSkipUserAgents(agents: unknown, reader: OptionReader): IsSkipped | undefined {
+  return compileSkip(undefined, agents, reader);
+}
+
+function eitherOf(a: IsSkipped | undefined, b: IsSkipped | undefined): IsSkipped | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return (origin) => a(origin) || b(origin);
+}
+
+function parseAdapters(given: unknown): Readonly<Record<string, ContextAdapter>> {
+  if (!ADAPTERS.test(given)) throw new TypeError(`${formatForLog(given)} is not ${ADAPTERS.expected}`);
+  for (const [kind, adapter] of Object.entries(given)) {
+    ADAPTER_OPTIONS.read(adapter, new OptionReader(`${PLACE}: contextAdapters.${kind}`, invalidOptions));
+  }
+  return given;
+}

@@ -1,0 +1,164 @@
+import { keyPrefix, ruleId } from '../core/counter-key.js';
+import { invalidRule } from '../core/errors.js';
+import { plainKey } from '../core/key-hash.js';
+import { type EntriesFor, OptionTable, type OptionValues } from '../core/option-table.js';
+import { BOOLEAN, COUNT, either, OptionReader, wholeNumber } from '../core/validate.js';
+import { COUNT_WHEN, toShouldCount } from './count-when.js';
+import { compileKey } from './key/compile-key.js';
+import type { CompiledKey } from './key/key-types.js';
+import { compileNormalize, NO_NORMALIZATION, refuseUnused } from './key/normalize.js';
+import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-rule.js';
+import type { FreqLimitRule, FromContext, Scope } from './rule.js';
+import {
+  FROM_CONTEXT,
+  MESSAGE,
+  ON_MISSING_KEY,
+  ON_STORE_ERROR,
+  parseKey,
+  RULE_NAME,
+  SCOPE,
+} from './validators.js';
+import { toWindowMs, windowName } from './window.js';
+
+const COUNT_OR_FUNCTION = either(COUNT, FROM_CONTEXT);
+
+/** The checks and defaults of a rule's options. Without a default here, the module's option or the level applies. */
+const ENTRIES = {
+  window: { parse: parseWindow, isRequired: true },
+  limit: { validator: COUNT_OR_FUNCTION, isRequired: true },
+  key: { parse: parseKey, default: undefined },
+  normalize: { parse: compileNormalize, default: NO_NORMALIZATION },
+  name: { validator: RULE_NAME, default: undefined },
+  scope: { validator: SCOPE, default: undefined },
+  onMissingKey: { validator: ON_MISSING_KEY, default: undefined },
+  cost: { validator: COUNT_OR_FUNCTION, default: 1 },
+  countDenied: { validator: BOOLEAN, default: undefined },
+  onStoreError: { validator: ON_STORE_ERROR, default: undefined },
+  skipIf: { validator: FROM_CONTEXT, default: undefined },
+  countWhen: { validator: COUNT_WHEN, default: 'request' },
+  shadow: { validator: BOOLEAN, default: false },
+  statusCode: { validator: wholeNumber(400, 599), default: 429 },
+  message: { validator: MESSAGE, default: undefined },
+  hidden: { validator: BOOLEAN, default: false },
+} as const satisfies EntriesFor<FreqLimitRule>;
+
+/** Names that other libraries use. */
+export const RULE_HINTS = {
+  ttl: 'window',
+  interval: 'window',
+  duration: 'window',
+  timeWindow: 'window',
+  windowMs: 'window',
+  max: 'limit',
+  points: 'limit',
+  tracker: 'key',
+  getTracker: 'key',
+  keyGenerator: 'key',
+  normalise: 'normalize',
+  weight: 'cost',
+  skip: 'skipIf',
+  skipOnError: 'onStoreError',
+  passOnStoreError: 'onStoreError',
+  insuranceLimiter: 'onStoreError',
+  errorMessage: 'message',
+  dryRun: 'shadow',
+  skipFailedRequests: "countWhen: 'success'",
+  skipSuccessfulRequests: "countWhen: 'failure'",
+};
+
+const OPTIONS = new OptionTable(ENTRIES, RULE_HINTS);
+
+export const RULE_OPTION_NAMES: readonly string[] = OPTIONS.names;
+
+type RuleOptions = OptionValues<typeof ENTRIES>;
+
+/**
+ * Checks a declared rule and compiles it.
+ * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` with the place, the option and what is expected
+ */
+export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDefaults): PlannedRule {
+  const { options, key } = readRule(declared, defaults);
+  const { name, scope = declared.level, window } = options;
+  const id = idOf({ name, scope, window, key }, owner);
+  return {
+    declaredName: name,
+    name: name ?? (typeof window === 'number' ? windowName(window) : 'limit'),
+    place: declared.place,
+    level: declared.level,
+    scope,
+    id,
+    key,
+    window,
+    limit: options.limit,
+    cost: options.cost,
+    onMissingKey: options.onMissingKey ?? defaults.onMissingKey,
+    countDenied: options.countDenied ?? defaults.countDenied,
+    onStoreError: options.onStoreError ?? defaults.onStoreError,
+    skipIf: options.skipIf,
+    shouldCount: toShouldCount(options.countWhen),
+    shadow: options.shadow,
+    statusCode: options.statusCode,
+    message: options.message,
+    hidden: options.hidden,
+    keyPrefixFor: keyPrefixes(defaults.namespace, id, window),
+    hashKey: key.isDynamic || key.paths.length > 0 ? defaults.hashKey : plainKey,
+    isStatic: isStatic(options, key),
+  };
+}
+
+/** The window in milliseconds, or the function that returns one. */
+function parseWindow(window: unknown): number | FromContext<unknown> {
+  return FROM_CONTEXT.test(window) ? window : toWindowMs(window);
+}
+
+interface RuleAndKey {
+  readonly options: RuleOptions;
+  readonly key: CompiledKey;
+}
+
+function readRule({ rule, place }: DeclaredRule, { defaultKey }: RuleDefaults): RuleAndKey {
+  const reader = new OptionReader(place, invalidRule);
+  const options = OPTIONS.read(rule, reader);
+  const { normalize } = options;
+  const key = reader.parsed('key', () => compileKey(options.key ?? defaultKey, normalize));
+  reader.parsed('normalize', () => {
+    refuseUnused(normalize, key);
+  });
+  return { options, key };
+}
+
+/** Whether nothing of the rule calls a function of the application. */
+function isStatic({ window, limit, cost, skipIf }: RuleOptions, key: CompiledKey): boolean {
+  const values: readonly unknown[] = [window, limit, cost, skipIf, ...key.normalizers];
+  return !key.isDynamic && !values.some((value) => typeof value === 'function');
+}
+
+/** The prefix for a constant window is made once. */
+function keyPrefixes(
+  namespace: string,
+  id: string,
+  window: PlannedRule['window'],
+): PlannedRule['keyPrefixFor'] {
+  if (typeof window === 'function') return (windowMs) => keyPrefix(namespace, id, windowMs);
+  const prefix = keyPrefix(namespace, id, window);
+  return () => prefix;
+}
+
+interface Identity {
+  readonly name: string | undefined;
+  readonly scope: Scope;
+  readonly window: PlannedRule['window'];
+  readonly key: CompiledKey;
+}
+
+/**
+ * The id of a rule's counters. A rule with a name is identified by it, and keeps its counters if its key or limit changes.
+ * A rule without a name is identified by its key and its window.
+ */
+function idOf({ name, scope, window, key }: Identity, { className, classIdentity, handler }: Owner): string {
+  const label = { app: 'app', controller: className, handler: `${className}.${String(handler)}` }[scope];
+  const owner = { app: [], controller: [classIdentity], handler: [classIdentity, handler] }[scope];
+  if (name !== undefined) return ruleId(`${label}.${name}`, [scope, ...owner, name]);
+  const windowText = typeof window === 'function' ? 'ƒ' : String(window);
+  return ruleId(label, [scope, ...owner, '', key.spec, windowText]);
+}

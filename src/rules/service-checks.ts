@@ -1,0 +1,169 @@
+import { canonicalAddress } from '../contexts/client-address.js';
+import type { Check, OnStoreError } from '../core/check.js';
+import { keyPrefix, ruleId } from '../core/counter-key.js';
+import { formatForLog, FreqLimitError } from '../core/errors.js';
+import type { KeyHasher } from '../core/key-hash.js';
+import { BOOLEAN, COUNT, matching, OptionReader } from '../core/validate.js';
+import { textOfAll } from './key/key-text.js';
+import type { KeyValue } from './key/key-types.js';
+import { NormalizeError } from './key/normalize.js';
+import type { PlannedRule } from './planned-rule.js';
+import type { CounterCheck, FreqLimitCheck, RuleCheck } from './service-check-types.js';
+import { findRule, type RulesOf } from './service-rules.js';
+import { normalizeFailed } from './evaluate.js';
+import { textByAddress } from './to-checks.js';
+import { ON_STORE_ERROR } from './validators.js';
+import { toWindowMs } from './window.js';
+
+/** What checks need from the options of the module. */
+interface CheckOptions {
+  readonly namespace: string;
+  readonly hashKey: KeyHasher;
+  readonly countDenied: boolean;
+  readonly onStoreError: OnStoreError;
+  readonly ipv6Subnet: number;
+}
+
+const COUNTER_PROPERTIES = ['key', 'window', 'limit', 'cost', 'name', 'countDenied', 'onStoreError'];
+const RULE_PROPERTIES = ['rule', 'controller', 'handler', 'key', 'address', 'window', 'limit', 'cost'];
+const NAME = matching(/^[ !#-[\]-~]{1,64}$/, '1 to 64 printable ASCII characters without " and \\');
+const NOT_EMPTY = matching(/./s, 'a string of at least one character');
+const MAX_CHECKS = 1_000;
+/** Bounds the memory, if an application makes up names. */
+const MAX_IDS = 1_000;
+
+/** Turns the checks that callers of `FreqLimitService` pass into checks for the store. */
+export class ServiceChecks {
+  private readonly ids = new Map<string | undefined, string>();
+
+  constructor(
+    private readonly options: CheckOptions,
+    private readonly rulesOf: RulesOf,
+  ) {}
+
+  /**
+   * @param method the method of the service, for messages; `reset` needs no limit
+   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` naming the check, the property and the right form
+   */
+  resolve(checks: FreqLimitCheck | readonly FreqLimitCheck[], method: 'consume' | 'peek' | 'reset'): Check[] {
+    const list = Array.isArray(checks) ? (checks as readonly unknown[]) : [checks];
+    if (list.length > MAX_CHECKS) {
+      throw invalidCheck(`${method}: ${list.length} checks in one call; at most ${MAX_CHECKS} are possible`);
+    }
+    // unlike map, this also visits the holes of a list, which are wrong checks
+    return Array.from(list, (check, i) => {
+      const place = Array.isArray(checks) ? `${method}: checks[${i}]` : `${method}: check`;
+      return this.resolveOne(check, new OptionReader(place, invalidCheck), method !== 'reset');
+    });
+  }
+
+  private resolveOne(check: unknown, reader: OptionReader, needsLimit: boolean): Check {
+    if ('rule' in (Object(check) as object)) {
+      reader.object(check, RULE_PROPERTIES);
+      return this.ofRule(check as RuleCheck, reader, needsLimit);
+    }
+    reader.object(check, COUNTER_PROPERTIES);
+    return this.ofCounter(check as CounterCheck, reader);
+  }
+
+  private ofCounter(check: CounterCheck, reader: OptionReader): Check {
+    const name = reader.optional('name', check.name, NAME);
+    const windowMs = reader.parsed('window', () => toWindowMs(check.window));
+    const text = textOfAll(listOf(check.key));
+    if (text === undefined) throw missingKey(check.key, reader);
+    const group = keyPrefix(this.options.namespace, this.idOf(name), windowMs);
+    return {
+      key: group + this.options.hashKey(text),
+      group,
+      name: name ?? 'check',
+      windowMs,
+      limit: reader.optional('limit', check.limit, COUNT) ?? Infinity,
+      cost: reader.optional('cost', check.cost, COUNT) ?? 1,
+      countDenied: reader.optional('countDenied', check.countDenied, BOOLEAN) ?? this.options.countDenied,
+      onStoreError:
+        reader.optional('onStoreError', check.onStoreError, ON_STORE_ERROR) ?? this.options.onStoreError,
+    };
+  }
+
+  /** The id of the counters of a name. Cached: making one takes a hash, and an application uses few names. */
+  private idOf(name: string | undefined): string {
+    let id = this.ids.get(name);
+    if (id === undefined) {
+      id = ruleId(name === undefined ? 'service' : `service.${name}`, ['service', name]);
+      if (this.ids.size >= MAX_IDS) this.ids.clear();
+      this.ids.set(name, id);
+    }
+    return id;
+  }
+
+  private ofRule(check: RuleCheck, reader: OptionReader, needsLimit: boolean): Check {
+    const rule = findRule(check, this.rulesOf, reader);
+    const windowMs = windowOf(check, rule, reader);
+    const limit = limitOf(check, rule, reader);
+    if (limit === undefined && needsLimit) {
+      const problem = `is missing: the limit of the rule ${formatForLog(rule.name)} is a function; pass the one to use`;
+      throw reader.invalid('limit', problem);
+    }
+    const cost = reader.optional('cost', check.cost, COUNT);
+    const group = rule.keyPrefixFor(windowMs);
+    return {
+      key: group + rule.hashKey(this.textOf(check, rule, reader)),
+      group,
+      name: rule.name,
+      windowMs,
+      limit: limit ?? Infinity,
+      cost: cost ?? (typeof rule.cost === 'number' ? rule.cost : 1),
+      countDenied: rule.countDenied,
+      onStoreError: rule.onStoreError,
+    };
+  }
+
+  private textOf({ key, address }: RuleCheck, rule: PlannedRule, reader: OptionReader): string {
+    const canonical = (text: string): string => canonicalAddress(text, this.options.ipv6Subnet);
+    if (address !== undefined) {
+      if (key !== undefined) throw reader.invalid('address', 'pass either address or key, not both');
+      return textByAddress(canonical(reader.required('address', address, NOT_EMPTY)));
+    }
+    const text = textFromValues(rule, key === undefined ? [] : listOf(key), canonical, reader);
+    if (text === undefined) throw missingKey(key, reader);
+    return text;
+  }
+}
+
+function windowOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number {
+  if (typeof rule.window !== 'number') return reader.parsed('window', () => toWindowMs(check.window));
+  if (check.window === undefined) return rule.window;
+  throw reader.invalid('window', `leave it out; the rule ${formatForLog(rule.name)} has its own window`);
+}
+
+function limitOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number | undefined {
+  const given = reader.optional('limit', check.limit, COUNT);
+  return given ?? (typeof rule.limit === 'number' ? rule.limit : undefined);
+}
+
+/** If a `normalize` function of the rule fails, the values are not to blame: that is another error. */
+function textFromValues(
+  rule: PlannedRule,
+  values: readonly KeyValue[],
+  canonical: (address: string) => string,
+  reader: OptionReader,
+): string | undefined {
+  try {
+    return rule.key.textFromValues(values, canonical);
+  } catch (error) {
+    if (error instanceof NormalizeError) throw normalizeFailed(rule, error);
+    throw reader.invalid('key', (error as Error).message, error);
+  }
+}
+
+function listOf(key: KeyValue | readonly KeyValue[]): readonly KeyValue[] {
+  return Array.isArray(key) ? (key as readonly KeyValue[]) : [key as KeyValue];
+}
+
+function missingKey(key: unknown, reader: OptionReader): Error {
+  return reader.invalid('key', `${formatForLog(key)} is not a value to count by`);
+}
+
+function invalidCheck(message: string, cause?: unknown): FreqLimitError {
+  return new FreqLimitError('FREQ_LIMIT_INVALID_CHECK', message, { cause });
+}

@@ -1,0 +1,14 @@
+import { redisSubject, type RedisSubject } from '../support/subjects.js';
+import { describeStore } from './store.contract.js';
+
+let subject: RedisSubject;
+
+describeStore(
+  'Redis',
+  async () => (subject = await redisSubject()),
+  async () => {
+    const faults = await subject.sweep();
+    await subject.stop();
+    if (faults.length > 0) throw new Error(`wrong counters: ${faults.join()}`);
+  },
+);

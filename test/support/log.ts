@@ -1,0 +1,55 @@
+import { Logger } from '@nestjs/common';
+
+/** What Nest's `Logger` got since the running test began. */
+export interface CapturedLog {
+  /** Warnings and errors, in their order. */
+  readonly lines: string[];
+  readonly warnings: string[];
+  readonly errors: string[];
+  /** The stack of each error; `''` if it came without one. */
+  readonly stacks: string[];
+  /** The codes of the lines, in their order. A line without a code stays as it is. */
+  codes(): string[];
+  /** Everything that was logged at any level, stacks too. */
+  text(): string;
+  clear(): void;
+}
+
+const LEVELS = ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const;
+
+/** Captures what the tests of a file, or of a `describe`, log, and keeps it from the console. */
+export function captureLog(): CapturedLog {
+  const written: string[] = [];
+  const log: CapturedLog = {
+    lines: [],
+    warnings: [],
+    errors: [],
+    stacks: [],
+    codes: () => log.lines.map((line) => /^FREQ_LIMIT_\w+(?=: )/.exec(line)?.[0] ?? line),
+    text: () => written.join('\n'),
+    clear: () => {
+      for (const entries of [log.lines, log.warnings, log.errors, log.stacks, written]) entries.length = 0;
+    },
+  };
+  const originals = Object.fromEntries(LEVELS.map((level) => [level, Logger.prototype[level]]));
+  beforeAll(() => {
+    for (const level of LEVELS) {
+      Logger.prototype[level] = (line: unknown, stack: unknown = ''): void => {
+        written.push(String(line), String(stack));
+        if (level === 'warn') log.warnings.push(String(line));
+        if (level === 'error') {
+          log.errors.push(String(line));
+          log.stacks.push(String(stack));
+        }
+        if (level === 'warn' || level === 'error') log.lines.push(String(line));
+      };
+    }
+  });
+  beforeEach(() => {
+    log.clear();
+  });
+  afterAll(() => {
+    Object.assign(Logger.prototype, originals);
+  });
+  return log;
+}
