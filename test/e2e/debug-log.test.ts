@@ -1,4 +1,4 @@
-import type { FreqLimitOptions } from '../../src/index.js';
+import type { FreqLimitOptions } from 'nestjs-freq-limit';
 import { startTypeScript } from '../support/typescript-process.js';
 
 const PROCESS = new URL('debug-log-process.ts', import.meta.url);

@@ -150,7 +150,7 @@ describe.each(PLATFORMS)('@FreqLimitVerdict() on %s', (platform) => {
   });
 });
 
-it('@FreqLimitVerdict() must be on a parameter of a handler', () => {
+it('is allowed only on parameters of handlers', () => {
   const place = (): unknown => {
     class Wrong {
       constructor(@FreqLimitVerdict() readonly verdict: Verdict) {}
