@@ -92,9 +92,8 @@ export class ClassPlans {
 
   /** The errors in all declarations of the class. */
   errors(): string[] {
-    const whole = hasDeclarations(classLevels(this.classRef)) ? [this.ofClass()] : [];
     const handlers = [...this.declaredOnHandlers.keys()].map((name) => this.ofMethod(name));
-    return [...whole, ...handlers, ...this.byName.values()].flatMap(({ errors }) => errors);
+    return [this.ofClass(), ...handlers, ...this.byName.values()].flatMap(({ errors }) => errors);
   }
 
   /** Whether a rule is declared on the class or on one of its handlers. */
@@ -187,8 +186,4 @@ function requireOneDeclaration(classRef: ClassRef, handler: string): void {
     `@FreqLimit on ${classRef.name}.${handler}: ${other} is the same function but has other limits, and a guard cannot ` +
       'tell which of the two is called. Make one of them a function of its own.',
   );
-}
-
-function hasDeclarations(levels: readonly Level[]): boolean {
-  return levels.some(({ rules, skip }) => rules.length > 0 || skip !== undefined);
 }

@@ -163,6 +163,19 @@ describe('rules that share their counters', () => {
     );
   });
 
+  it("must have the same key, also where one is the module's for a class", () => {
+    @Controller()
+    class One {
+      @Get('one')
+      @FreqLimit({ window: '1m', limit: 1, name: 'shared', scope: 'controller', key: '{body.phone}' })
+      one() {}
+    }
+    const rules = [{ window: '1m', limit: 1, name: 'shared', scope: 'controller' }] as const;
+    expect(() => {
+      startUp(plansOf({ controllers: [ofClass(One)] }, { rules }));
+    }).toThrow('rules[0] of FreqLimitModule: key: it shares counters with the rule at @FreqLimit on One.one');
+  });
+
   it('may be one rule in several plans', () => {
     expect(() => errorOf({ key: '{ip}' }, { key: '{ip}' })).toThrow('nothing was thrown');
   });
