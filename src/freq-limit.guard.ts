@@ -76,7 +76,8 @@ export class FreqLimitGuard implements CanActivate {
 
   /**
    * Five steps: find the plan, skip, resolve the checks, consume, conclude. If one of them fails, the request is denied. The
-   * denial is the error that the transport needs.
+   * denial is the error that the transport needs. It is thrown whatever it is: an adapter of the application may return
+   * `undefined`.
    */
   private readonly decide = async (context: ExecutionContext): Promise<boolean> => {
     const adapter = this.adapters.of(context);
@@ -106,7 +107,6 @@ export class FreqLimitGuard implements CanActivate {
     } catch (error) {
       denial = this.exceptions.ofFailed(error, context, adapter);
     }
-    // an adapter of the application may return anything, and nothing that it returns lets a request pass
     throw isPromise(denial) ? await denial : denial;
   };
 
