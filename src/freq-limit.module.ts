@@ -104,9 +104,9 @@ export class FreqLimitModule
     @Inject(FirstInit) firstInit: FirstInit,
   ) {
     super();
-    this.prepareDeclared(options);
+    this.prepareKnownClasses(options);
     firstInit.run(() => {
-      this.prepareMade();
+      this.prepareClassesOfInstances();
     });
   }
 
@@ -130,15 +130,15 @@ export class FreqLimitModule
   // the steps of start-up, in their order
 
   /** While Nest instantiates providers: it has not read the handlers yet, and no OpenAPI document is written. */
-  private prepareDeclared(options: ResolvedOptions): void {
-    const handlers = this.plans.planDeclared();
+  private prepareKnownClasses(options: ResolvedOptions): void {
+    const handlers = this.plans.planKnownClasses();
     prepareHandlers(handlers);
     documentDenials(handlers, options);
   }
 
   /** When everything is instantiated, and `GraphQLModule` has not looked for resolvers yet. */
-  private prepareMade(): void {
-    prepareHandlers(this.plans.planMade());
+  private prepareClassesOfInstances(): void {
+    prepareHandlers(this.plans.planClassesOfInstances());
   }
 
   /** Stops the application if a declaration is wrong, before anything is opened. */

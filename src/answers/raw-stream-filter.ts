@@ -1,6 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import { type Observable, of } from 'rxjs';
-import { type GrpcCall, isGrpcDenial } from '../contexts/grpc-call.js';
+import { type GrpcCall, isGrpcError } from '../contexts/grpc-call.js';
 import { isFreqLimitExceeded } from './freq-limit.exception.js';
 import { addFilter, filtersOf, patternsOf } from '../nest/nest-metadata.js';
 
@@ -14,7 +14,7 @@ type Callback = (error: object) => void;
 /** Matches every error of the guard for a gRPC call. Nest selects filters with `instanceof`. */
 abstract class ThrownByGuard extends Error {
   static override [Symbol.hasInstance](error: unknown): boolean {
-    return isGrpcDenial(error) || isFreqLimitExceeded(error);
+    return isGrpcError(error) || isFreqLimitExceeded(error);
   }
 }
 

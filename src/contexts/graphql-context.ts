@@ -49,7 +49,7 @@ export function graphqlContext(handshakes: Handshakes): ContextAdapter {
     toError: (exception) => {
       const { code, message, retryAfter } = errorPayloadOf(exception);
       const extensions = { code, ...(retryAfter !== undefined && { retryAfter }) };
-      return Object.assign(new GraphqlDenial(message, { cause: exception }), { extensions });
+      return Object.assign(new GraphqlError(message, { cause: exception }), { extensions });
     },
   };
 }
@@ -58,7 +58,7 @@ export function graphqlContext(handshakes: Handshakes): ContextAdapter {
  * Not an HTTP exception, because Apollo's driver turns these into internal errors. Drivers show the `extensions` of any
  * error, and Nest does not log errors of this class.
  */
-class GraphqlDenial extends IntrinsicException {}
+class GraphqlError extends IntrinsicException {}
 
 /**
  * Whether a handler is called for something other than a field of the query, mutation or subscription type: for a field of

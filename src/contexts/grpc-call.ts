@@ -76,11 +76,11 @@ export function grpcErrorOf(
   };
 }
 
-export function markGrpcDenial<E extends Error>(error: E): E {
+export function markGrpcError<E extends Error>(error: E): E {
   return Object.assign(error, { [BRAND]: true });
 }
 
 /** Whether an error is what a guard of this library throws for a call of gRPC. */
-export function isGrpcDenial(error: unknown): boolean {
+export function isGrpcError(error: unknown): boolean {
   return BRAND in (Object(error) as object);
 }

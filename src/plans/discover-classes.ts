@@ -25,7 +25,7 @@ export interface AppClass {
 }
 
 /** The controllers and providers whose class Nest knows. It does before the first is instantiated. */
-export function declaredClasses(discovery: DiscoveryService): AppClass[] {
+export function knownClasses(discovery: DiscoveryService): AppClass[] {
   return distinct([
     ...classesOf(discovery.getControllers(), 'controller', metatypeOf),
     ...classesOf(discovery.getProviders(), 'provider', metatypeOf),
@@ -33,7 +33,7 @@ export function declaredClasses(discovery: DiscoveryService): AppClass[] {
 }
 
 /** The classes of instances that factories have made or that are given as values. Call it when everything is instantiated. */
-export function madeClasses(discovery: DiscoveryService): AppClass[] {
+export function classesOfInstances(discovery: DiscoveryService): AppClass[] {
   const found = classesOf(discovery.getProviders(), 'made', classOfInstance);
   return distinct(found.filter(({ classRef }) => hasMetadata(classRef)));
 }

@@ -67,10 +67,10 @@ export function planOf(
   const rules = withDistinctNames(planned);
   const plan = toPlan(rules, traits);
   const own = rules.filter(({ level }) => level === 'handler');
-  return { ...plan, handlerOnly: own.length === rules.length ? plan : planOfOwn(own, traits) };
+  return { ...plan, handlerOnly: own.length === rules.length ? plan : planOfHandlerRules(own, traits) };
 }
 
-function planOfOwn(own: readonly PlannedRule[], traits: HandlerTraits): Plan | undefined {
+function planOfHandlerRules(own: readonly PlannedRule[], traits: HandlerTraits): Plan | undefined {
   return own.length === 0 ? undefined : toPlan(own, traits);
 }
 

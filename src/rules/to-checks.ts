@@ -10,7 +10,7 @@ import type { PlannedRule } from './planned-rule.js';
 
 /** A request without a value that a rule's key needs, if the rule denies such requests, or with a value that is too long. */
 export interface MissingKey {
-  readonly missingKey: PlannedRule;
+  readonly rule: PlannedRule;
   /** The value is not missing but too long. */
   readonly isTooLong?: true;
 }
@@ -30,7 +30,7 @@ type Resolved = PlannedCheck | undefined | MissingKey;
  * @returns the checks for the store, or the first rule whose key is missing
  * @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` (or rejects with it) if a function fails or returns an invalid value
  */
-export function resolve(
+export function toChecks(
   plan: Plan,
   request: LimitedRequest,
   context: ExecutionContext,
@@ -64,7 +64,7 @@ function collect(resolved: readonly Resolved[]): PlannedCheck[] | MissingKey {
   const checks: PlannedCheck[] = [];
   for (const one of resolved) {
     if (one === undefined) continue;
-    if ('missingKey' in one) return one;
+    if (!('key' in one)) return one;
     checks.push(one);
   }
   return checks;
@@ -84,12 +84,12 @@ function leftOutIfFailed(
 
 /** @throws every error except {@link TooLongError} */
 function tooLong(rule: PlannedRule, error: unknown): MissingKey {
-  if (error instanceof TooLongError) return { missingKey: rule, isTooLong: true };
+  if (error instanceof TooLongError) return { rule, isTooLong: true };
   throw error;
 }
 
 function leftOutIfShadow(missing: MissingKey): MissingKey | undefined {
-  return missing.missingKey.shadow ? undefined : missing;
+  return missing.rule.shadow ? undefined : missing;
 }
 
 function resolveRule(
@@ -164,7 +164,7 @@ function textWithoutKey(rule: PlannedRule, request: LimitedRequest): string | Mi
     case 'skip':
       return undefined;
     case 'deny':
-      return rule.shadow ? undefined : { missingKey: rule };
+      return rule.shadow ? undefined : { rule };
     case 'ip': {
       const { address, isClientFacing } = request;
       // the module's rules are for clients, and all messages of a broker together are not one

@@ -1,5 +1,5 @@
 /** The parts of an ioredis client that are needed to find out which database its connection uses. */
-export interface WatchedClient {
+export interface DatabaseClient {
   readonly status: string;
   readonly isCluster: boolean;
   readonly options?: object | undefined;
@@ -47,7 +47,7 @@ export function isRefusedHandshake(error: unknown): boolean {
  * If the server denies SELECT, ioredis only emits an error and continues in database 0. There, counters would mix with those
  * of other applications, so such a client is not used. SELECT is retried once a second.
  */
-export function watchDatabase(client: WatchedClient, listener: Listener): () => void {
+export function watchDatabase(client: DatabaseClient, listener: Listener): () => void {
   if (client.isCluster || client.select === undefined || wantedDatabase(client) === 0) {
     const onReady = (): void => {
       listener.onReady();
@@ -79,7 +79,7 @@ class DatabaseCheck {
   };
 
   constructor(
-    private readonly client: WatchedClient,
+    private readonly client: DatabaseClient,
     private readonly listener: Listener,
   ) {
     this.wasOpenedBefore = client.status === 'ready' || client.status === 'connect';
@@ -145,7 +145,7 @@ class DatabaseCheck {
   };
 }
 
-function wantedDatabase({ condition, options }: WatchedClient): number {
+function wantedDatabase({ condition, options }: DatabaseClient): number {
   const { db } = (options ?? {}) as { readonly db?: unknown };
   return Number(condition?.select ?? db ?? 0);
 }

@@ -18,7 +18,7 @@ export interface Connection {
   /** Resolves when one of the two above may have changed. */
   changed(): Promise<void>;
   /** Closes the connection to this server if it stays silent. */
-  watch(server: string): void;
+  watchForSilence(server: string): void;
 }
 
 /** Called when a connection is lost or ready. */

@@ -1,6 +1,6 @@
 import { FreqLimitError, formatError } from '../../core/errors.js';
 import type { FailureKind } from './breaker.js';
-import { describe } from './error-hints.js';
+import { describeError } from './error-hints.js';
 import { withoutCommand } from './without-command.js';
 
 /** A call was not sent, because the client would queue it. */
@@ -18,10 +18,10 @@ export function toFailure(error: unknown): FreqLimitError {
   if (error instanceof FreqLimitError) return error;
   const problem = isReplyError(error) ? 'Redis returned an error' : 'Redis did not answer';
   const cause = withoutCommand(error);
-  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', `${problem}: ${describe(error)}`, { cause });
+  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', `${problem}: ${describeError(error)}`, { cause });
 }
 
-export function kindOf(error: unknown): FailureKind {
+export function failureKindOf(error: unknown): FailureKind {
   if (isReplyError(error) || error instanceof NotReadyError) return 'permanent';
   return isDisconnect(error) ? 'disconnected' : 'timeout';
 }

@@ -112,7 +112,7 @@ export class RedisStore implements Store {
   health(): StoreHealth {
     const { probes, fullServers, health } = this.parts;
     probes.probeAll();
-    return fullServers.withWarning(health.health());
+    return fullServers.withWarning(health.storeHealth());
   }
 
   open(): Promise<void> {
@@ -136,7 +136,7 @@ export class RedisStore implements Store {
     if (first === undefined) return Promise.resolve([]);
     const { servers, health, refunds, batches, coalescer } = this.parts;
     if (!this.mayCall(servers.of(first.key), tagged, charging)) {
-      health.remind();
+      health.logOutage();
       return Promise.reject(health.toError());
     }
     const deadline =

@@ -3,7 +3,7 @@ import type { Log } from '../../core/log.js';
 import type { StoreHealth } from '../../core/store.js';
 import { Breaker } from './breaker.js';
 import type { ConnectionListener } from './connection.js';
-import { kindOf, NotReadyError, toFailure } from './errors.js';
+import { failureKindOf, NotReadyError, toFailure } from './errors.js';
 import { OutageLog } from './outage-log.js';
 import { type Servers, THE_SERVER } from './servers.js';
 
@@ -41,7 +41,7 @@ export class ServerHealth implements ConnectionListener {
     return breaker;
   }
 
-  health(): StoreHealth {
+  storeHealth(): StoreHealth {
     if (this.open.size > 0) this.removeStaleServers();
     const { reason } = this;
     const since = reason === undefined ? undefined : this.outages.since;
@@ -59,8 +59,8 @@ export class ServerHealth implements ConnectionListener {
   }
 
   /** Call it for each request that is decided without Redis, so that the outage is logged. */
-  remind(): void {
-    this.outages.remind();
+  logOutage(): void {
+    this.outages.logIfNeeded();
   }
 
   /** @param isCharge whether the call has changed a counter */
@@ -74,7 +74,7 @@ export class ServerHealth implements ConnectionListener {
   /** @returns the error for the requests of the call */
   noteFailure(breaker: Breaker, error: unknown): FreqLimitError {
     const failure = toFailure(error);
-    const kind = kindOf(error);
+    const kind = failureKindOf(error);
     // a call that was not sent says nothing about the server
     if (!(error instanceof NotReadyError)) this.hasLastCallFailed = true;
     breaker.fail(failure.message, kind);

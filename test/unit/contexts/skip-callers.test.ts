@@ -4,8 +4,8 @@ import { type RequestOrigin, type IsSkipped, compileSkip } from '../../../src/co
 const read = new OptionReader('FreqLimitModule', (message) => new Error(message));
 const origin = (addressText?: string, headers: unknown = {}): RequestOrigin => ({
   addressText,
-  isProxy: false,
-  request: { headers },
+  isUntrustedProxy: false,
+  parts: { headers },
 });
 const byAddress = (...skipAddresses: string[]): IsSkipped => compileSkip(skipAddresses, undefined, read)!;
 const byAgent = (...agents: (RegExp | string)[]): ((agent?: unknown) => boolean) => {
@@ -70,7 +70,7 @@ describe('skipAddresses', () => {
 
   it('does not match the address of a proxy that is not trusted', () => {
     const skips = byAddress('10.0.0.0/8');
-    expect(skips({ ...origin('10.0.0.1'), isProxy: true })).toBe(false);
+    expect(skips({ ...origin('10.0.0.1'), isUntrustedProxy: true })).toBe(false);
   });
 
   it('accepts any number of entries', () => {

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type WatchedClient, watchDatabase } from '../../../../src/store/redis/check-handshake.js';
+import { type DatabaseClient, watchDatabase } from '../../../../src/store/redis/check-handshake.js';
 
 afterEach(() => {
   jest.useRealTimers();
@@ -20,7 +20,7 @@ describe('a client whose database the server denies', () => {
         selects++;
         return new Promise((_, reject) => (answer = reject));
       },
-    }) as unknown as WatchedClient;
+    }) as unknown as DatabaseClient;
     const heard: string[] = [];
     const stop = watchDatabase(client, {
       onReady: () => void heard.push('ready'),
