@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { hardWordsIn } from '../support/plain-words.js';
 
-const ROOTS = ['src', 'lua', 'docs', 'examples'];
+const ROOTS = ['src', 'lua', 'docs', 'examples', 'test'];
 const PAGES = ['README.md', 'CONTRIBUTING.md'];
 const READ = /(?<!\.generated)\.(?:ts|lua|md)$/;
+/** The list of words, and its tests. */
+const OF_WORDS = /plain-words(?:\.test)?\.ts$|node_modules/;
 
 /** Words that are right where they are. `line` is part of the line. */
 const EXCEPTIONS: readonly { readonly file: string; readonly line: string; readonly why: string }[] = [];
@@ -12,7 +14,7 @@ function files(): string[] {
   const found = ROOTS.flatMap((root) =>
     readdirSync(root, { recursive: true, encoding: 'utf8' }).map((name) => `${root}/${name}`),
   );
-  return [...found.filter((file) => READ.test(file)), ...PAGES].sort();
+  return [...found.filter((file) => READ.test(file) && !OF_WORDS.test(file)), ...PAGES].sort();
 }
 
 function hardWordsOf(file: string): string[] {
