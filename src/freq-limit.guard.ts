@@ -3,7 +3,7 @@ import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { Exceptions } from './answers/exceptions.js';
 import { ResponseHeaders } from './answers/response-headers.js';
 import type { Adapters, ResolvedAdapter } from './contexts/adapters.js';
-import { ContextRequest } from './contexts/client-request.js';
+import { ContextRequest } from './contexts/context-request.js';
 import type { CheckResult } from './core/check.js';
 import { isPromise, type MaybePromise } from './core/maybe-promise.js';
 import type { Store } from './core/store.js';

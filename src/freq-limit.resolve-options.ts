@@ -1,6 +1,6 @@
 import type { ExceptionFactory } from './answers/answer-options.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
-import { compileSkip, type IsSkipped } from './contexts/skip-callers.js';
+import { compileSkip, type IsSkipped } from './contexts/skip-clients.js';
 import { formatForLog, invalidOptions } from './core/errors.js';
 import { keyHasherFrom, plainKey } from './core/key-hash.js';
 import { type EntriesFor, OptionTable } from './core/option-table.js';

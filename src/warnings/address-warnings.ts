@@ -1,4 +1,4 @@
-import type { AddressWarnings } from '../contexts/client-request.js';
+import type { AddressWarnings } from '../contexts/context-request.js';
 import type { LogCode } from '../core/log-codes.js';
 import { nestLog } from '../nest/log.js';
 

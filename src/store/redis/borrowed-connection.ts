@@ -1,4 +1,4 @@
-import { refusalOf } from './check-handshake.js';
+import { refusalOf } from './database-check.js';
 import type { ConnectionListener } from './connection.js';
 import { waitAtMost } from './deadline.js';
 import { describeError } from './error-hints.js';

@@ -1,5 +1,5 @@
 import { formatError } from '../../core/errors.js';
-import { isInItsDatabase, refusalOf } from './check-handshake.js';
+import { isInItsDatabase, refusalOf } from './database-check.js';
 import type { RedisClient } from './redis-option.js';
 
 /** A client and the state of its connections. A server is named as in `client.slots`. */

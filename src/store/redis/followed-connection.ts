@@ -1,4 +1,4 @@
-import { isInItsDatabase, refusalOf, watchDatabase } from './check-handshake.js';
+import { isInItsDatabase, refusalOf, watchDatabase } from './database-check.js';
 import { type ClusterClient, ClusterNodes } from './cluster-nodes.js';
 import type { Connection } from './connection.js';
 import type { RedisClient } from './redis-option.js';

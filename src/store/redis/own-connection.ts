@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
-import { isRefusedHandshake } from './check-handshake.js';
+import { isRefusedHandshake } from './database-check.js';
 import { serverOf } from './cluster-nodes.js';
 import type { ConnectionListener } from './connection.js';
 import { waitAtMost } from './deadline.js';

@@ -1,5 +1,5 @@
 import { OptionReader } from '../../../src/core/validate.js';
-import { type RequestOrigin, type IsSkipped, compileSkip } from '../../../src/contexts/skip-callers.js';
+import { type RequestOrigin, type IsSkipped, compileSkip } from '../../../src/contexts/skip-clients.js';
 
 const read = new OptionReader('FreqLimitModule', (message) => new Error(message));
 const origin = (addressText?: string, headers: unknown = {}): RequestOrigin => ({

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type DatabaseClient, watchDatabase } from '../../../../src/store/redis/check-handshake.js';
+import { type DatabaseClient, watchDatabase } from '../../../../src/store/redis/database-check.js';
 
 afterEach(() => {
   jest.useRealTimers();

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { HTTP_CONTEXT } from '../../../src/contexts/http-context.js';
-import { type AddressWarnings, ContextRequest } from '../../../src/contexts/client-request.js';
+import { type AddressWarnings, ContextRequest } from '../../../src/contexts/context-request.js';
 
 const SILENT: AddressWarnings = {
   noAddress: () => undefined,
