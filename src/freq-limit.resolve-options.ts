@@ -1,6 +1,6 @@
 import type { ExceptionFactory } from './answers/answer-options.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
-import { compileSkip, type IsSkipped } from './contexts/skip-clients.js';
+import { type IsSkipped, skipByAddress, skipByUserAgent } from './contexts/skip-clients.js';
 import { formatForLog, invalidOptions } from './core/errors.js';
 import { keyHasherFrom, plainKey } from './core/key-hash.js';
 import { type EntriesFor, OptionTable } from './core/option-table.js';
@@ -69,8 +69,8 @@ const ENTRIES = {
   onMissingKey: { validator: ON_MISSING_KEY, default: 'ip' },
   countDenied: { validator: BOOLEAN, default: false },
   skipIf: { validator: FROM_CONTEXT, default: undefined },
-  skipAddresses: { parse: parseSkipAddresses, default: undefined },
-  skipUserAgents: { parse: parseSkipUserAgents, default: undefined },
+  skipAddresses: { parse: skipByAddress, default: undefined },
+  skipUserAgents: { parse: skipByUserAgent, default: undefined },
   headers: {
     validator: oneOf('draft', 'draft-12', 'draft-11', 'legacy', 'both', 'retry-after', 'none'),
     default: 'draft',
@@ -143,14 +143,6 @@ export function resolveOptions(given: unknown): ResolvedOptions {
     hashKey: hashKeys,
     isSkipped: eitherOf(skipAddresses, skipUserAgents),
   });
-}
-
-function parseSkipAddresses(addresses: unknown, reader: OptionReader): IsSkipped | undefined {
-  return compileSkip(addresses, undefined, reader);
-}
-
-function parseSkipUserAgents(agents: unknown, reader: OptionReader): IsSkipped | undefined {
-  return compileSkip(undefined, agents, reader);
 }
 
 function eitherOf(a: IsSkipped | undefined, b: IsSkipped | undefined): IsSkipped | undefined {

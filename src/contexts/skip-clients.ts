@@ -24,25 +24,29 @@ const EXPECTED_RANGE =
 const EXPECTED_AGENT = 'a RegExp, or a string that the header contains';
 
 /**
- * Compiles `skipAddresses` and `skipUserAgents` into one function.
- * @returns `undefined` if both are empty
+ * Compiles `skipAddresses`.
+ * @returns `undefined` if the list is empty
  * @throws the reader's error for an invalid entry
  */
-export function compileSkip(
-  skipAddresses: unknown,
-  skipUserAgents: unknown,
-  reader: OptionReader,
-): IsSkipped | undefined {
-  const ranges = listOf('skipAddresses', skipAddresses, rangeOf, reader);
-  const agents = listOf('skipUserAgents', skipUserAgents, agentOf, reader);
-  if (ranges.length === 0 && agents.length === 0) return undefined;
-  return (origin) =>
-    (ranges.length > 0 && isIn(ranges, origin.addressText) && !origin.isUntrustedProxy) ||
-    (agents.length > 0 && isOneOf(agents, origin.parts?.headers));
+export function skipByAddress(list: unknown, reader: OptionReader): IsSkipped | undefined {
+  const ranges = listOf('skipAddresses', list, rangeOf, reader);
+  if (ranges.length === 0) return undefined;
+  // reads the second property only where it is needed: both are getters
+  return (origin) => isIn(ranges, origin.addressText) && !origin.isUntrustedProxy;
+}
+
+/**
+ * Compiles `skipUserAgents`.
+ * @returns `undefined` if the list is empty
+ * @throws the reader's error for an invalid entry
+ */
+export function skipByUserAgent(list: unknown, reader: OptionReader): IsSkipped | undefined {
+  const agents = listOf('skipUserAgents', list, agentOf, reader);
+  if (agents.length === 0) return undefined;
+  return ({ parts }) => isOneOf(agents, parts?.headers);
 }
 
 function listOf<T>(option: string, list: unknown, parse: (entry: unknown) => T, reader: OptionReader): T[] {
-  if (list === undefined) return [];
   if (!Array.isArray(list)) throw reader.invalid(option, `${formatForLog(list)} is not a list`);
   return Array.from(list, (entry: unknown, i) => reader.parsed(`${option}[${i}]`, () => parse(entry)));
 }
