@@ -32,15 +32,6 @@ export function refusalOf(client: object): unknown {
   return unconfirmed.get(client);
 }
 
-/** Whether the server has denied AUTH, HELLO or SELECT. Another attempt is unlikely to succeed. */
-export function isRefusedHandshake(error: unknown): boolean {
-  const { name, command } = Object(error) as {
-    readonly name?: unknown;
-    readonly command?: { readonly name?: unknown };
-  };
-  return name === 'ReplyError' && ['auth', 'hello', 'select'].includes(String(command?.name).toLowerCase());
-}
-
 /**
  * Calls the listener when a client becomes ready. Returns a function that stops this.
  *

@@ -36,6 +36,12 @@ function isDisconnect(error: unknown): boolean {
   return /Connection is closed|max retries per request/.test(formatError(error));
 }
 
+/** Whether the server has refused AUTH, HELLO or SELECT. Another attempt is unlikely to succeed. */
+export function isRefusedHandshake(error: unknown): boolean {
+  const { command } = Object(error) as { readonly command?: { readonly name?: unknown } };
+  return isReplyError(error) && ['auth', 'hello', 'select'].includes(String(command?.name).toLowerCase());
+}
+
 /** The keys of one slot are moving from one server to another. Nothing was run. */
 export function isMoving(error: unknown): boolean {
   return /TRYAGAIN|Too many Cluster redirections.*(MOVED|ASK|CLUSTERDOWN)/.test(formatError(error));

@@ -1,10 +1,10 @@
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
-import { isRefusedHandshake } from './database-check.js';
 import { serverOf } from './cluster-nodes.js';
 import type { ConnectionListener } from './connection.js';
 import { waitAtMost } from './deadline.js';
 import { describeError } from './error-hints.js';
+import { isRefusedHandshake } from './errors.js';
 import { FollowedConnection } from './followed-connection.js';
 import { reviveAfterBrokenLookUp } from './revive.js';
 import { THE_SERVER } from './servers.js';
