@@ -104,6 +104,7 @@ export class FreqLimitModule
     @Inject(FirstInit) firstInit: FirstInit,
   ) {
     super();
+    // start-up begins here: its steps are at the end of this class, in their order
     this.prepareKnownClasses(options);
     firstInit.run(() => {
       this.prepareClassesOfInstances();
@@ -127,7 +128,8 @@ export class FreqLimitModule
     return super.forRootAsync(options);
   }
 
-  // the steps of start-up, in their order
+  // The steps of start-up, in their order. Before them, Nest has made the providers above: the options are checked, and there
+  // is a store, which is not connected yet.
 
   /** While Nest instantiates providers: it has not read the handlers yet, and no OpenAPI document is written. */
   private prepareKnownClasses(options: ResolvedOptions): void {

@@ -125,18 +125,21 @@ export class ClassPlans {
     return handlerLevels(this.classRef, handler, this.isHandlerClass);
   }
 
-  /** One function under several names is one handler, because a guard cannot tell by which of them it was called. */
-  private planMethod(handler: string): PlanResult {
+  /**
+   * Plans the handler that a method is. One function under several names is one handler, called by the first of them: a guard
+   * cannot tell by which name the function was called.
+   */
+  private planMethod(name: string): PlanResult {
     const { classRef } = this;
-    const names = namesOfMethod(classRef.prototype as object, handler);
-    const [name = handler] = names;
+    const names = namesOfMethod(classRef.prototype as object, name);
+    const [handler = name] = names;
     const result = PlanResult.of(() => {
-      for (const one of names) requireOneDeclaration(classRef, one);
-      const levels = [...classLevels(classRef), ...this.levelsOf(name)];
-      return this.planner.plan(levels, this.ownerFor(name), this.traitsOf(name));
+      for (const one of names) rejectContradiction(classRef, one);
+      const levels = [...classLevels(classRef), ...this.levelsOf(handler)];
+      return this.planner.plan(levels, this.ownerFor(handler), this.traitsOf(handler));
     });
     for (const one of names) this.byName.set(one, result);
-    const method = functionOf(classRef.prototype, handler);
+    const method = functionOf(classRef.prototype, name);
     if (method !== undefined) this.remember(method, result);
     return result;
   }
@@ -180,7 +183,7 @@ export class ClassPlans {
   }
 }
 
-function requireOneDeclaration(classRef: ClassRef, handler: string): void {
+function rejectContradiction(classRef: ClassRef, handler: string): void {
   const other = contradictionOf(classRef, handler);
   if (other === undefined) return;
   throw invalidRule(

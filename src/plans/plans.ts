@@ -23,8 +23,8 @@ export interface PlannedHandler extends PlannedMethod {
 }
 
 /**
- * The plans of all handlers. At start-up, classes are found and planned in two steps: `planDeclared` those that Nest knows
- * before it instantiates anything, `planMade` those of instances that factories have made.
+ * The plans of all handlers. At start-up, classes are found and planned in two steps: first those that Nest knows before it
+ * instantiates anything, then those of instances that factories have made.
  */
 @Injectable()
 export class FreqLimitPlans {
@@ -52,9 +52,9 @@ export class FreqLimitPlans {
 
   /** Does the same for classes of instances that factories have made, when everything is instantiated. */
   planClassesOfInstances(): PlannedHandler[] {
-    const made = this.registry.add(classesOfInstances(this.discovery));
+    const added = this.registry.add(classesOfInstances(this.discovery));
     for (const plans of this.registry.all) plans.planBoundMethods();
-    return made.flatMap((plans) => this.handlersOf(plans));
+    return added.flatMap((plans) => this.handlersOf(plans));
   }
 
   /**
