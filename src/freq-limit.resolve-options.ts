@@ -18,7 +18,7 @@ import type { FreqLimitHook } from './decisions/events.js';
 import type { FreqLimitOptions, ResolvedOptions } from './freq-limit.options.js';
 import type { NamedRules } from './rules/named-rules.js';
 import type { FreqLimitRule } from './rules/rule.js';
-import { FROM_CONTEXT, MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, parseKey } from './rules/validators.js';
+import { FROM_CONTEXT, MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, checkKey } from './rules/validators.js';
 import { readRedisOption } from './store/redis/check-redis-option.js';
 import type { HashTag } from './store/redis/hash-tags.js';
 import { isClustered } from './store/redis/redis-option.js';
@@ -64,7 +64,7 @@ const ENTRIES = {
   },
   rules: { validator: RULES, default: [] },
   namedRules: { validator: NAMED_RULES, default: {} },
-  defaultKey: { parse: parseKey, default: '{ip}' },
+  defaultKey: { parse: checkKey, default: '{ip}' },
   hashKeys: { parse: keyHasherFrom, default: plainKey },
   onMissingKey: { validator: ON_MISSING_KEY, default: 'ip' },
   countDenied: { validator: BOOLEAN, default: false },

@@ -21,7 +21,7 @@ type Target = object;
 export interface Declaration<T> {
   readonly order: number;
   readonly value: T;
-  /** The entry of `namedRules` that it refers to. */
+  /** The entry of `namedRules` that it refers to; `value` is then what the reference changes. */
   readonly named?: string | undefined;
 }
 

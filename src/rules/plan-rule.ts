@@ -14,7 +14,7 @@ import {
   MESSAGE,
   ON_MISSING_KEY,
   ON_STORE_ERROR,
-  parseKey,
+  checkKey,
   RULE_NAME,
   SCOPE,
 } from './validators.js';
@@ -26,7 +26,7 @@ const COUNT_OR_FUNCTION = either(COUNT, FROM_CONTEXT);
 const ENTRIES = {
   window: { parse: parseWindow, isRequired: true },
   limit: { validator: COUNT_OR_FUNCTION, isRequired: true },
-  key: { parse: parseKey, default: undefined },
+  key: { parse: checkKey, default: undefined },
   normalize: { parse: compileNormalize, default: NO_NORMALIZATION },
   name: { validator: RULE_NAME, default: undefined },
   scope: { validator: SCOPE, default: undefined },
