@@ -17,7 +17,7 @@ export interface Connection {
   isReturning(server: string): boolean;
   /** Resolves when one of the two above may have changed. */
   changed(): Promise<void>;
-  /** Closes the connection to this server if it stays silent. */
+  /** Call it after a timeout: closes the connection to this server if it stays silent. */
   watchForSilence(server: string): void;
 }
 
@@ -25,7 +25,7 @@ export interface Connection {
 export interface ConnectionListener {
   /** The connection was lost, and the first reconnect has failed. */
   onLost(reason: string): void;
-  /** The server accepts the connection, but denies its user or its database. */
+  /** The server accepts the connection, but refuses its user or its database. */
   onRefused(reason: string): void;
   /** The connection may be used. */
   onReady(): void;

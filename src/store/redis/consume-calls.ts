@@ -53,7 +53,7 @@ export class ConsumeCalls {
       if (batch.changesCounters) fullServers.noteRoom(server);
       return reply;
     } catch (error) {
-      // the first write was denied, so nothing is counted
+      // the server refused the first write, so nothing is counted
       if (!isFull(error) || !fullServers.admits(server)) throw error;
       return this.callFull(call, error);
     }

@@ -14,7 +14,7 @@ export interface DatabaseClient {
 interface Listener {
   /** The client is ready and uses the right database. */
   onReady(): void;
-  /** The client is ready, but the server has denied its database. */
+  /** The client is ready, but the server has refused its database. */
   onRefused(error: unknown): void;
 }
 
@@ -27,7 +27,7 @@ export function isInItsDatabase(client: object): boolean {
   return !unconfirmed.has(client);
 }
 
-/** The server's error, if it has denied the database. */
+/** The server's error, if it has refused the database. */
 export function refusalOf(client: object): unknown {
   return unconfirmed.get(client);
 }
@@ -35,7 +35,7 @@ export function refusalOf(client: object): unknown {
 /**
  * Calls the listener when a client becomes ready. Returns a function that stops this.
  *
- * If the server denies SELECT, ioredis only emits an error and continues in database 0. There, counters would mix with those
+ * If the server refuses SELECT, ioredis only emits an error and continues in database 0. There, counters would mix with those
  * of other applications, so such a client is not used. SELECT is retried once a second.
  */
 export function watchDatabase(client: DatabaseClient, listener: Listener): () => void {
@@ -64,7 +64,7 @@ class DatabaseCheck {
     unconfirmed.set(this.client, undefined);
   };
   private readonly onError = (error: unknown): void => {
-    // an error while connecting: SELECT was denied, or its result is not known
+    // an error while connecting: SELECT was refused, or its result is not known
     if (isInItsDatabase(this.client)) return;
     unconfirmed.set(this.client, error);
   };

@@ -31,7 +31,7 @@ export class OutageLog {
     this.logIfNeeded();
   }
 
-  /** Call it for each request that is decided without Redis: logs an outage that was not logged among many short ones. */
+  /** Logs the outage, unless it is logged already, or too many others were in this minute. Call it for each request. */
   logIfNeeded(): void {
     if (this.outage === undefined || this.outage.isLogged || !this.mayLog()) return;
     this.outage.isLogged = true;

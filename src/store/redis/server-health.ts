@@ -58,15 +58,15 @@ export class ServerHealth implements ConnectionListener {
     return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', this.reason ?? 'Redis did not answer');
   }
 
-  /** Call it for each request that is decided without Redis, so that the outage is logged. */
+  /** Logs the outage, unless it is logged already. Call it for each request that is decided without Redis. */
   logOutage(): void {
     this.outages.logIfNeeded();
   }
 
-  /** @param isCharge whether the call has changed a counter */
-  noteSuccess(breaker: Breaker, isCharge: boolean): void {
-    // a server that answers a peek may still deny charges
-    if (breaker.isOpen && !isCharge) return;
+  /** @param changesCounters whether the call was one that changes a counter */
+  noteSuccess(breaker: Breaker, changesCounters: boolean): void {
+    // a server that answers a peek may still refuse charges
+    if (breaker.isOpen && !changesCounters) return;
     this.hasLastCallFailed = false;
     this.close(breaker);
   }

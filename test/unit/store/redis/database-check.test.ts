@@ -7,7 +7,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-describe('a client whose database the server denies', () => {
+describe('a client whose database the server refuses', () => {
   it('gets no other SELECT after the watch was stopped, even while one is in flight', async () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
     let selects = 0;
