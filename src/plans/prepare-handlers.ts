@@ -1,4 +1,4 @@
-import { answerRawStream } from '../answers/raw-stream-filter.js';
+import { addRawStreamFilter } from '../answers/raw-stream-filter.js';
 import {
   ERROR_INTERCEPTOR,
   isOutcomeInterceptor,
@@ -16,7 +16,7 @@ import type { PlannedHandler } from './plans.js';
  */
 export function prepareHandlers(handlers: readonly PlannedHandler[]): void {
   for (const { classRef, name, method, plan } of handlers) {
-    answerRawStream(method);
+    addRawStreamFilter(method);
     if (plan.showsVerdict && !isRoute(method)) {
       addOnce(method, VERDICT_INTERCEPTOR, isVerdictInterceptor);
     }
