@@ -8,7 +8,7 @@ import {
   rulesAt,
   skipsAt,
 } from './metadata.js';
-import { methodNames, namesOfMethod } from './methods.js';
+import { isObject, methodNames, namesOfMethod } from './methods.js';
 import type { Level } from './plan.js';
 
 const NO_CLASS: IsHandlerClass = () => false;
@@ -126,8 +126,4 @@ class LevelReader {
   private unseen<T>(items: readonly Declaration<T>[]): Declaration<T>[] {
     return items.filter(({ value }) => !this.seen.has(value) && this.seen.add(value));
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }
