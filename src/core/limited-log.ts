@@ -10,6 +10,7 @@ interface Kind {
 /** A message, or a function of how many lines of its kind were left out since the last one. */
 type Message = string | ((leftOut: number) => string);
 
+/** The part of `Log` that writes. */
 interface LogWriter {
   warn(code: LogCode, message: string): void;
   error(code: LogCode, message: string, stack?: string): void;

@@ -36,7 +36,7 @@ interface Shared {
   readonly current: AsyncLocalStorage<SavedDecision | undefined>;
 }
 
-/** Bounds the decisions of a library that calls handlers with the same object again and again. */
+/** The maximum number of decisions for one object: a library may call handlers with the same one again and again. */
 const MAX_SAVED = 64;
 
 // shared by two copies of this package, because the decorator may belong to one and the guard to the other

@@ -3,7 +3,7 @@ import type { Check } from '../core/check.js';
 import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/counter-key.js';
 import { all, andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { LimitedRequest } from '../core/request.js';
-import { countOf, evaluate, valueOf, windowOf } from './evaluate.js';
+import { validCount, evaluate, constantOrResult, validWindow } from './evaluate.js';
 import { TooLongError } from './key/spellings.js';
 import type { Plan } from './plan.js';
 import type { PlannedRule } from './planned-rule.js';
@@ -111,9 +111,9 @@ function checkOf(
   return all<Values, Resolved>(
     [
       keyOf(rule, request, context),
-      valueOf(rule, 'window', rule.window, context),
-      valueOf(rule, 'limit', rule.limit, context),
-      valueOf(rule, 'cost', rule.cost, context),
+      constantOrResult(rule, 'window', rule.window, context),
+      constantOrResult(rule, 'limit', rule.limit, context),
+      constantOrResult(rule, 'cost', rule.cost, context),
     ],
     (values) => toCheckOrMissing(rule, request, values),
   );
@@ -139,8 +139,8 @@ function toCheckOrMissing(
   if (typeof key === 'object') return leftOutIfShadow(key);
   const text = key ?? textWithoutKey(rule, request);
   if (typeof text !== 'string') return text;
-  const windowMs = typeof rule.window === 'number' ? rule.window : windowOf(rule, window);
-  return toCheck(rule, text, windowMs, countOf(rule, 'limit', limit), countOf(rule, 'cost', cost));
+  const windowMs = typeof rule.window === 'number' ? rule.window : validWindow(rule, window);
+  return toCheck(rule, text, windowMs, validCount(rule, 'limit', limit), validCount(rule, 'cost', cost));
 }
 
 function toCheck(
