@@ -4,7 +4,7 @@ import { canonicalAddress, GONE } from './client-address.js';
 import type { ContextAdapter } from './context-adapter.js';
 import { hasEarlierHop, isForwarded } from './forwarded.js';
 
-interface Connection {
+interface ClientSocket {
   readonly remoteAddress?: unknown;
   readonly destroyed?: unknown;
 }
@@ -15,7 +15,7 @@ interface HttpRequest extends ClientRequest {
   readonly ips?: unknown;
   /** Node's request; only on Fastify. */
   readonly raw?: unknown;
-  readonly socket?: Connection | null | undefined;
+  readonly socket?: ClientSocket | null | undefined;
 }
 
 /** Reports problems with addresses that an operator should know about. */
