@@ -18,7 +18,7 @@ import {
 import { toVerdict, type Verdict } from './core/verdict.js';
 import { DecisionSaver } from './decisions/decision-saver.js';
 import type { VerdictEvents } from './decisions/events.js';
-import { decideOnce } from './decisions/one-call.js';
+import { decideOnce } from './decisions/decide-once.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './plans/plans.js';
 import { RequestDebugLog } from './rules/debug-log.js';

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { EventEmitter } from 'node:events';
-import { rememberAddresses } from './connections.js';
+import { rememberAddresses } from './remember-addresses.js';
 import type { ContextAdapter } from './context-adapter.js';
 import { type ContextKind, contextKindOfType } from './context-kind.js';
 import { graphqlContext } from './graphql-context.js';

@@ -15,7 +15,7 @@ import type { HandlerTraits, Level, Plan } from '../rules/plan.js';
 import type { Owner } from '../rules/planned-rule.js';
 import type { ClassIdentity } from './class-identity.js';
 import type { AppClass } from './discover-classes.js';
-import { functionOf, type HandlerFunction, methodNameOf } from './functions.js';
+import { functionOf, type HandlerFunction, methodNameOf } from './handler-function.js';
 import { PlanResult } from './plan-result.js';
 import type { Planner } from './planner.js';
 

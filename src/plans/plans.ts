@@ -10,7 +10,7 @@ import type { DeclaredRule, PlannedRule } from '../rules/planned-rule.js';
 import type { ClassPlans, PlannedMethod } from './class-plans.js';
 import { ClassRegistry } from './class-registry.js';
 import { knownClasses, classesOfInstances } from './discover-classes.js';
-import type { HandlerFunction } from './functions.js';
+import type { HandlerFunction } from './handler-function.js';
 import { type HandlerKind, HandlerKinds } from './handler-kinds.js';
 import type { PlanOptions } from './plan-options.js';
 import { Planner } from './planner.js';
