@@ -5,21 +5,33 @@ import type { RedisClusterOptions, RedisConnectionOptions } from './redis-option
  * the class of another copy is a different class.
  */
 export interface RedisClient {
+  /** State of the connection; commands are sent only while it is `'ready'`. */
   readonly status: string;
+  /** Whether it is a client of a Cluster. */
   readonly isCluster: boolean;
   /** The socket; `undefined` before the first connection. */
   readonly stream?: { cork(): void; uncork(): void; readonly writable?: boolean } | undefined;
+  /** Runs a cached script. */
   evalsha(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>;
+  /** Runs a script. */
   eval(script: string, numkeys: number, ...args: string[]): Promise<unknown>;
+  /** Deletes keys. */
   del(...keys: string[]): Promise<unknown>;
+  /** Sends several commands together. */
   pipeline?(commands: (string | number)[][]): {
     exec(): Promise<[error: Error | null, answer: unknown][] | null>;
   };
+  /** Opens the connection. */
   connect?(): Promise<unknown>;
+  /** Chooses the database. */
   select?(db: number): Promise<unknown>;
+  /** Tests the connection. */
   ping?(): Promise<unknown>;
+  /** Adds a listener for a change of the connection. */
   on?(event: 'ready' | 'close' | 'end' | 'error', listener: (error: unknown) => void): unknown;
+  /** Removes a listener. */
   off?(event: 'ready' | 'close' | 'end' | 'error', listener: (error: unknown) => void): unknown;
+  /** The options that the client was made with. */
   readonly options?: object | undefined;
   /** In a Cluster: the servers of each slot, the primary first. */
   readonly slots?: readonly (readonly string[] | undefined)[] | undefined;
