@@ -24,7 +24,7 @@ async function start(): Promise<RedisSubject> {
 async function stop(): Promise<void> {
   const faults = await subject.sweep();
   await subject.stop();
-  if (faults.length > 0) throw new Error(`counters that must not be: ${faults.join()}`);
+  if (faults.length > 0) throw new Error(`wrong counters: ${faults.join()}`);
 }
 
 describeStore('Redis Cluster', start, stop);
@@ -39,31 +39,31 @@ describe('the Redis Cluster store under load', () => {
   const on = (name: string, limit: number): Check =>
     check(`${name}:${WINDOW_MS}:x`, { windowMs: WINDOW_MS, limit });
 
-  it('never lets pass more than a limit, in whatever slots the others lie', async () => {
-    const visits = Array.from({ length: 1_200 }, (_, i) => [
+  it('never exceeds a limit, whatever slots the other limits are in', async () => {
+    const requests = Array.from({ length: 1_200 }, (_, i) => [
       on('everybody', 300),
       on(`half-${i % 2}`, 200),
       on(`own-${i}`, 1),
     ]);
-    const answers = await Promise.all(visits.map(async (visit) => subject.store.consume(visit)));
+    const answers = await Promise.all(requests.map(async (checks) => subject.store.consume(checks)));
     const allowed = answers.filter((results) => results.every((result) => result.allowed));
     expect(allowed.length).toBeLessThanOrEqual(300);
-    // what was denied is given back: the counters hold exactly what has passed
+    // denied requests are refunded, so the counters equal the allowed requests
     const [all] = await subject.store.peek([on('everybody', 300)]);
     expect(all!.used).toBe(allowed.length);
-    const owns = await subject.store.peek(visits.map((visit) => visit[2]!));
+    const owns = await subject.store.peek(requests.map((checks) => checks[2]!));
     expect(owns.reduce((sum, { used }) => sum + used, 0)).toBe(allowed.length);
     expect(await subject.sweep()).toEqual([]);
-    // and what is left can still be had
+    // and the rest of the limit is still available
     for (let i = allowed.length; i < 300; i++) {
       expect((await subject.store.consume([on('everybody', 300)]))[0]!.allowed).toBe(true);
     }
     expect((await subject.store.consume([on('everybody', 300)]))[0]!.allowed).toBe(false);
   });
 
-  it('is exact where a request lies in one slot', async () => {
-    const visits = Array.from({ length: 5_000 }, (_, i) => on(`one-${i % 50}`, 7));
-    const answers = await Promise.all(visits.map(async (visit) => subject.store.consume([visit])));
+  it('is exact if a request is in one slot', async () => {
+    const requests = Array.from({ length: 5_000 }, (_, i) => on(`one-${i % 50}`, 7));
+    const answers = await Promise.all(requests.map(async (check) => subject.store.consume([check])));
     expect(answers.filter(([result]) => result!.allowed)).toHaveLength(350);
   });
 });

@@ -7,7 +7,7 @@ import { check } from '../support/check.js';
 import { clientOf, redisUrl } from '../support/redis.js';
 import { quiet, redisSubject, type RedisSubject } from '../support/subjects.js';
 
-// Requests that share a call must get the answers they would have got one by one, in the order they arrived.
+// Requests that share a call must get the same answers as in separate calls, in the order of their arrival.
 
 const BATCHES = Number(process.env['COALESCING_RUNS'] ?? 1_000);
 const WINDOW_MS = 3_600_000;
@@ -29,7 +29,7 @@ const requests = fc.array(fc.array(checks, { minLength: 1, maxLength: 4 }), { mi
 
 type Answer = readonly [number, boolean, number, boolean, boolean][] | string;
 
-/** All that does not depend on the millisecond. */
+/** The parts of an answer that do not depend on the millisecond. */
 function answer(results: readonly CheckResult[]): Answer {
   return results.map(({ limit, allowed, used, resetAfterMs, retryAfterMs }) => [
     limit,
@@ -86,7 +86,7 @@ describe('requests in one call', () => {
     );
   }, 300_000);
 
-  it('do not share one another’s bad luck: a key that holds no counter fails its own requests alone', async () => {
+  it('do not share errors: a key that is not a counter fails only its own requests', async () => {
     await fc.assert(
       fc.asyncProperty(requests, (history) => expectSame(history, `c:${WINDOW_MS}:x`)),
       { numRuns: BATCHES / 4 },
@@ -94,17 +94,17 @@ describe('requests in one call', () => {
   }, 300_000);
 
   it('are exact for thousands of checks in one turn', async () => {
-    const visits = Array.from({ length: 20_000 }, (_, i) =>
+    const requests = Array.from({ length: 20_000 }, (_, i) =>
       check(`many${i % 4_000}:${WINDOW_MS}:x`, { windowMs: WINDOW_MS, limit: 3 }),
     );
     const answers = await Promise.all(
-      visits.map(async (visit) => (await together.store.consume([visit]))[0]!.allowed),
+      requests.map(async (one) => (await together.store.consume([one]))[0]!.allowed),
     );
     expect(answers.filter(Boolean)).toHaveLength(12_000);
     await together.clear();
   }, 60_000);
 
-  it('leave by one write, however many calls a turn needs', async () => {
+  it('are sent by one write, however many calls a turn needs', async () => {
     const store = await RedisStore.create(
       {
         redis: redisUrl(),

@@ -5,12 +5,12 @@ import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
 import { redisSubject, type RedisSubject } from '../support/subjects.js';
 
-// With the cache in front, Redis must be asked less and nobody be answered otherwise.
+// The cache must save Redis calls and change no answer.
 
 const HISTORIES = Number(process.env['DENY_CACHE_RUNS'] ?? 300);
 const WINDOW_MS = 10_000;
 const NAMES = ['a', 'b', 'c', 'd'].map((name) => `${name}:${WINDOW_MS}:x`);
-/** Time only goes in steps that leave half a second to every window's end; a slower history would tell nothing. */
+/** Time moves in steps that stay half a second away from the end of every window; a slower history proves nothing. */
 const STEPS_MS = [0, 500, 2_000, WINDOW_MS];
 const SLOWEST_MS = 250;
 
@@ -26,12 +26,12 @@ const checks: fc.Arbitrary<Check> = fc
 const steps = fc.array(
   fc.record({
     waitMs: fc.oneof({ weight: 8, arbitrary: fc.constant(0) }, fc.constantFrom(...STEPS_MS)),
-    visit: fc.array(checks, { minLength: 1, maxLength: 3 }),
+    checks: fc.array(checks, { minLength: 1, maxLength: 3 }),
   }),
   { minLength: 5, maxLength: 60 },
 );
 
-describe('the deny cache in front of Redis', () => {
+describe('the deny cache on Redis', () => {
   let cached: RedisSubject;
   let plain: RedisSubject;
 
@@ -44,13 +44,13 @@ describe('the deny cache in front of Redis', () => {
     return subject.client.mget(NAMES.map((name) => subject.full(name)));
   }
 
-  it(`answers as Redis alone does, in ${HISTORIES} random histories`, async () => {
-    let visits = 0;
-    let asked = 0;
+  it(`answers like Redis alone, in ${HISTORIES} random histories`, async () => {
+    let requests = 0;
+    let calls = 0;
     const counting: Store = {
       ...cached.store,
       consume: (checks) => {
-        asked++;
+        calls++;
         return cached.store.consume(checks);
       },
     };
@@ -60,14 +60,14 @@ describe('the deny cache in front of Redis', () => {
         let movedMs = 0;
         const cache = new DenyCache(counting, () => performance.now() + movedMs);
         const startMs = performance.now();
-        for (const { waitMs, visit } of history) {
+        for (const { waitMs, checks } of history) {
           movedMs += waitMs;
           if (waitMs > 0) await Promise.all([cached.advance(waitMs), plain.advance(waitMs)]);
-          const [ours, redis] = [await cache.consume(visit), await plain.store.consume(visit)];
+          const [ours, redis] = [await cache.consume(checks), await plain.store.consume(checks)];
           fc.pre(performance.now() - startMs < SLOWEST_MS);
-          visits++;
+          requests++;
           expect(ours.every(({ allowed }) => allowed)).toBe(redis.every(({ allowed }) => allowed));
-          // a counter that others have charged since may have more in it than the cache has heard of, never less
+          // a counter may have more units than the cache knows, never fewer
           ours.forEach(({ used, allowed }, i) => {
             expect(used).toBeLessThanOrEqual(redis[i]!.used);
             expect(allowed || !redis[i]!.allowed).toBe(true);
@@ -77,7 +77,7 @@ describe('the deny cache in front of Redis', () => {
       }),
       { numRuns: HISTORIES },
     );
-    // not a cache that knows nothing
-    expect(asked).toBeLessThan(0.9 * visits);
+    // the cache did save calls
+    expect(calls).toBeLessThan(0.9 * requests);
   }, 120_000);
 });

@@ -4,7 +4,7 @@ import { plainClient } from '../support/redis.js';
 
 const KEY = 'fl:phone:+8613800000000';
 
-/** The error that Redis answers to a command. */
+/** The error reply of Redis to a command. */
 async function replyError(command: string, ...args: string[]): Promise<unknown> {
   const client = plainClient();
   const error: unknown = await client.call(command, ...args).catch((thrown: unknown) => thrown);

@@ -4,8 +4,8 @@ import { check } from '../support/check.js';
 import { memorySubject, type RedisSubject } from '../support/subjects.js';
 import type { Subject } from './store.contract.js';
 
-// Memory against Redis: the same random history, the same answers. Time goes by in whole seconds and windows end on
-// halves, so that the few real milliseconds a history takes on Redis decide nothing; times may differ by them.
+// Memory against Redis: the same random history, the same answers. Time moves in whole seconds and windows end at
+// half seconds, so that the few real milliseconds of a history on Redis change no decision; times may differ by them.
 
 const TOLERANCE_MS = 2_000;
 
@@ -32,7 +32,7 @@ const checks: fc.Arbitrary<Check> = fc
     ),
     countDenied: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.boolean()),
   })
-  // what a counter has no room for cannot be given back, as a request in several slots would have to
+  // a charge beyond the range of a counter cannot be refunded, as a request in several slots may require
   .map(({ at, limit, cost, countDenied }) =>
     check(at.key, {
       windowMs: at.windowMs,
@@ -114,8 +114,8 @@ export function describeSameAnswers(
           return;
         case 'reset':
           {
-            const visits = operation.keys.map((key) => check(key));
-            await Promise.all([memory.store.reset(visits), redis.store.reset(visits)]);
+            const checks = operation.keys.map((key) => check(key));
+            await Promise.all([memory.store.reset(checks), redis.store.reset(checks)]);
           }
           return;
         case 'plant':
@@ -128,14 +128,14 @@ export function describeSameAnswers(
       }
     }
 
-    /** An immortal counter left by somebody else: to us, one whose window opens at our next look at it. */
+    /** A counter without an expiry, written by another program. Its window starts at the next call. */
     async function plant(memory: Subject, key: string, used: number): Promise<void> {
       await redis.client.set(redis.full(key), used);
       const windowMs = Number(key.split(':')[1]);
-      const visit = check(key, { windowMs, limit: Infinity, cost: used });
-      await memory.store.reset([visit]);
-      await memory.store.consume([visit]);
-      expectSame(await memory.store.peek([visit]), await redis.store.peek([visit]));
+      const planted = check(key, { windowMs, limit: Infinity, cost: used });
+      await memory.store.reset([planted]);
+      await memory.store.consume([planted]);
+      expectSame(await memory.store.peek([planted]), await redis.store.peek([planted]));
     }
 
     it(`give the same answers to the same ${histories} histories`, async () => {

@@ -2,12 +2,12 @@ import type { Check, CheckResult } from '../../src/core/check.js';
 import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
 
-/** A store under test, with a way to let time go by and to look at its counters from outside. */
+/** A store under test, with a way to move time and to inspect its counters. */
 export interface Subject {
   readonly store: Store;
-  /** Lets all windows come nearer to their end. */
+  /** Moves time for all windows. */
   advance(ms: number): Promise<void>;
-  /** What is left of a counter's window; `undefined` where there is no counter. */
+  /** The time left of a counter's window; `undefined` without a counter. */
   timeLeft(key: string): Promise<number | undefined>;
 }
 
@@ -28,7 +28,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
     });
     afterAll(stop);
 
-    it('lets exactly the limit through, and says what remains', async () => {
+    it('allows exactly the limit, and returns the remaining units', async () => {
       const one = check(key('limit'), { limit: 5 });
       const seen: [boolean, number, number][] = [];
       for (let i = 0; i < 7; i++) {
@@ -46,7 +46,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       ]);
     });
 
-    it('answers in the order of the checks, with their names', async () => {
+    it('returns results in the order of the checks, with their names', async () => {
       const checks = [3, 1, 2].map((limit) => check(key('order'), { limit, name: `n${limit}` }));
       expect((await consume(...checks)).map(({ name, limit }) => [name, limit])).toEqual([
         ['n3', 3],
@@ -55,7 +55,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       ]);
     });
 
-    it('answers an empty list with an empty list', async () => {
+    it('returns an empty array for an empty array', async () => {
       expect(await store.consume([])).toEqual([]);
       expect(await store.peek([])).toEqual([]);
       await expect(Promise.resolve(store.reset([]))).resolves.toBeUndefined();
@@ -72,7 +72,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect(await used(minute)).toBe(1);
     });
 
-    it('charges countDenied checks whatever the others say, and their own denial too', async () => {
+    it('charges countDenied checks whether the request is allowed or denied, also by themselves', async () => {
       const day = check(key('day'), { limit: 3, countDenied: true });
       const minute = check(key('minute'), { limit: 1 });
       for (let i = 0; i < 6; i++) await consume(day, minute);
@@ -81,7 +81,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect((await consume(day, minute))[0]).toMatchObject({ allowed: false, used: 7, remaining: 0 });
     });
 
-    it('leaves no new counter behind when it denies', async () => {
+    it('creates no counter when it denies', async () => {
       const fresh = check(key('fresh'), { limit: 5 });
       const closed = check(key('closed'), { limit: 0 });
       const [one, two] = await consume(fresh, closed);
@@ -97,15 +97,15 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect(await subject.timeLeft(closed.key)).toBeUndefined();
     });
 
-    it('refuses a visit that costs more than is left, and charges nothing for it', async () => {
+    it('denies a cost above the remaining units, and charges nothing', async () => {
       const of = (cost: number): Check => check('', { limit: 5, cost });
       const counter = key('cost');
-      const ask = async (cost: number): Promise<CheckResult> =>
+      const consumeCost = async (cost: number): Promise<CheckResult> =>
         (await consume({ ...of(cost), key: counter }))[0]!;
-      expect(await ask(4)).toMatchObject({ allowed: true, used: 4, remaining: 1 });
-      expect(await ask(4)).toMatchObject({ allowed: false, used: 4, remaining: 1 });
-      expect(await ask(100)).toMatchObject({ allowed: false, used: 4 });
-      expect(await ask(1)).toMatchObject({ allowed: true, used: 5, remaining: 0 });
+      expect(await consumeCost(4)).toMatchObject({ allowed: true, used: 4, remaining: 1 });
+      expect(await consumeCost(4)).toMatchObject({ allowed: false, used: 4, remaining: 1 });
+      expect(await consumeCost(100)).toMatchObject({ allowed: false, used: 4 });
+      expect(await consumeCost(1)).toMatchObject({ allowed: true, used: 5, remaining: 0 });
     });
 
     it('leaves a counter exact when the largest cost is denied', async () => {
@@ -119,11 +119,11 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect((await consume({ ...near, cost: 1 }))[0]).toMatchObject({ allowed: true, remaining: 0 });
     });
 
-    it('goes on denying whatever denied requests have added up to', async () => {
+    it('still denies after huge costs of denied requests', async () => {
       const one = check(key('flood'), { limit: 5, countDenied: true, cost: Number.MAX_SAFE_INTEGER - 1 });
       const full = { allowed: false, used: Number.MAX_SAFE_INTEGER, remaining: 0 };
       for (let i = 0; i < 22; i++) {
-        // more than 2^63 in all
+        // more than 2^63 in total
         const results = await Promise.all(Array.from({ length: 50 }, () => consume(one)));
         expect(results.every(([result]) => !result!.allowed)).toBe(true);
       }
@@ -144,7 +144,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect(await subject.timeLeft(one.key)).toBeGreaterThan(50_000);
     });
 
-    it('decides checks of one counter whose costs are too large together', async () => {
+    it('decides checks of one counter with a sum of costs that is too large', async () => {
       const cost = Number.MAX_SAFE_INTEGER - 1;
       const seen = (results: CheckResult[]): unknown[] => results.map(({ allowed, used }) => [allowed, used]);
       const vast = check(key('vast-twice'), { limit: Number.MAX_SAFE_INTEGER, cost });
@@ -168,7 +168,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect(await subject.timeLeft(unlimited.key)).toBeGreaterThan(50_000);
     });
 
-    it('looks without charging at a cost of 0', async () => {
+    it('charges nothing at a cost of 0', async () => {
       const look = check(key('look'), { limit: 1, cost: 0 });
       expect((await consume(look))[0]).toMatchObject({
         allowed: true,
@@ -182,7 +182,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect(await used(look)).toBe(1);
     });
 
-    it('only counts where there is no limit', async () => {
+    it('only counts without a limit', async () => {
       const count = check(key('count'), { limit: Infinity, cost: 3 });
       const prior: number[] = [];
       for (let i = 0; i < 3; i++) {
@@ -204,14 +204,14 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect((await consume({ ...whole, cost: 1 }))[0]).toMatchObject({ allowed: false, used: limit });
     });
 
-    it('takes checks with one key in turn', async () => {
+    it('decides checks with one key in turn', async () => {
       const twice = check(key('twice'), { limit: 3 });
       expect((await consume(twice, twice)).map((result) => result.used)).toEqual([1, 2]);
       expect((await consume(twice, twice)).map((result) => result.allowed)).toEqual([true, false]);
       expect(await used(twice)).toBe(2);
     });
 
-    it('tells of a denied request what is charged after it, also of a counter it named twice', async () => {
+    it('returns the count after a denied request, also for a counter that it has twice', async () => {
       const one = check(key('denied-twice'), { limit: 3 });
       await consume(one, one);
       expect(
@@ -222,7 +222,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       ]);
     });
 
-    it('keeps what countDenied charged to a counter that another check of the request opened', async () => {
+    it('keeps the charge of countDenied on a counter that another check of the request created', async () => {
       const counter = key('mixed');
       const plain = check(counter, { limit: 5 });
       const counting = check(counter, { limit: 5, countDenied: true });
@@ -232,7 +232,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect(await subject.timeLeft(counter)).toBeGreaterThan(59_000);
     });
 
-    it('opens a window at the first visit that is charged, and never moves its end', async () => {
+    it('starts a window at the first charged request, and never moves its end', async () => {
       const one = check(key('window'), { limit: 2, windowMs: 60_000 });
       expect((await consume(one))[0]!.resetAfterMs).toBe(60_000);
       await subject.advance(20_000);
@@ -248,7 +248,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect((await consume(one))[0]).toMatchObject({ allowed: true, used: 1 });
     });
 
-    it('gives each counter a window of its own', async () => {
+    it('gives each counter its own window', async () => {
       const [a, b] = [check(key('a'), { windowMs: 60_000 }), check(key('b'), { windowMs: 60_000 })];
       await consume(a);
       await subject.advance(50_000);
@@ -258,20 +258,20 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect((await consume(b))[0]!.allowed).toBe(false);
     });
 
-    it('is not kept closed by a client that keeps trying', async () => {
+    it('allows a client that keeps trying after the window', async () => {
       const one = check(key('retry'), { limit: 5, windowMs: 60_000 });
       const passed: number[] = [];
       for (let second = 0; second <= 62; second++) {
         if ((await consume(one))[0]!.allowed) passed.push(second);
         await subject.advance(1_000);
       }
-      // 61 where no time but ours goes by, 60 where some does
+      // 61 if only the clock of the test moves, 60 if real time passes
       expect(passed.slice(0, 5)).toEqual([0, 1, 2, 3, 4]);
       expect(passed[5]).toBeGreaterThanOrEqual(60);
       expect(passed[5]).toBeLessThanOrEqual(61);
     });
 
-    it('is not closed for more than a window by countDenied either', async () => {
+    it('denies for one window at most, also with countDenied', async () => {
       const one = check(key('count-retry'), { limit: 1, windowMs: 60_000, countDenied: true });
       for (let i = 0; i < 12; i++) {
         await consume(one);
@@ -281,7 +281,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect((await consume(one))[0]).toMatchObject({ allowed: true, used: 1 });
     });
 
-    it('holds a window of a year to its end', async () => {
+    it('keeps a window of a year to its end', async () => {
       const year = 365 * 86_400_000;
       const one = check(key('year', year), { windowMs: year });
       await consume(one);
@@ -293,7 +293,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect((await consume(one))[0]!.allowed).toBe(true);
     });
 
-    it('peeks at each check on its own and charges none', async () => {
+    it('peeks at each check separately and charges none', async () => {
       const spent = check(key('spent'), { limit: 1 });
       const free = check(key('free'), { limit: 2 });
       await consume(spent);
@@ -306,7 +306,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect(await subject.timeLeft(free.key)).toBeUndefined();
     });
 
-    it('forgets a counter that is reset, and no other', async () => {
+    it('resets one counter and no other', async () => {
       const [gone, kept] = [check(key('*')), check(key('kept'))];
       await consume(gone, kept);
       await store.reset([gone, check(key('never-seen'))]);
@@ -314,7 +314,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       expect((await consume(kept))[0]!.allowed).toBe(false);
     });
 
-    it('gives a raised limit at once and takes it back at once, on the same counter', async () => {
+    it('applies a raised and a lowered limit at once, on the same counter', async () => {
       const of = (limit: number): Check => check('raised:60000:x', { limit });
       for (let i = 0; i < 8; i++) await consume(of(3));
       expect((await consume(of(10)))[0]).toMatchObject({ allowed: true, used: 4, remaining: 6 });
@@ -329,7 +329,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       },
     );
 
-    it('admits exactly the limit of many visits at once', async () => {
+    it('allows exactly the limit of many requests at once', async () => {
       const [small, large] = [check(key('small'), { limit: 50 }), check(key('large'), { limit: 1_000 })];
       const all = await Promise.all(Array.from({ length: 500 }, () => consume(large, small)));
       expect(all.filter((results) => results.every((result) => result.allowed))).toHaveLength(50);

@@ -8,17 +8,17 @@ import { redisUrl } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { advanceRedis } from '../support/subjects.js';
 
-/** One throttler, and what it answers to visits at these moments, in ms. */
+/** A throttler, and its answers to requests at these moments, in ms. */
 interface History {
   readonly ttl: number;
   readonly limit: number;
   readonly block: number;
-  readonly visits: readonly (readonly [atMs: number, answer: string])[];
+  readonly requests: readonly (readonly [atMs: number, answer: string])[];
 }
 
-// `hits/seconds to the end of the window`, or `blocked for seconds`; `hits` alone where the throttler's own storage, which
-// does not begin the window anew after a block, shows other seconds. Moments lie off the full second, since a counter
-// lives through its last millisecond, and the server's clock goes on by itself
+// `hits/seconds to the end of the window`, or `blocked for seconds`; only `hits` if the throttler's own storage, which
+// does not restart the window after a block, shows other seconds. Moments are not full seconds, since a counter
+// exists through its last millisecond, and the clock of the server moves by itself
 const HISTORIES: readonly (readonly [string, History])[] = [
   [
     'a block as long as the window',
@@ -26,7 +26,7 @@ const HISTORIES: readonly (readonly [string, History])[] = [
       ttl: 60_000,
       limit: 2,
       block: 60_000,
-      visits: [
+      requests: [
         [0, '1/60'],
         [10_500, '2/50'],
         [20_500, 'blocked for 60'],
@@ -44,7 +44,7 @@ const HISTORIES: readonly (readonly [string, History])[] = [
       ttl: 1_000,
       limit: 1,
       block: 60_000,
-      visits: [
+      requests: [
         [0, '1/1'],
         [0, 'blocked for 60'],
         [5_500, 'blocked for 55'],
@@ -60,12 +60,12 @@ const HISTORIES: readonly (readonly [string, History])[] = [
       ttl: 60_000,
       limit: 2,
       block: 5_000,
-      visits: [
+      requests: [
         [0, '1/60'],
         [0, '2/60'],
         [500, 'blocked for 5'],
         [3_000, 'blocked for 3'],
-        // 6 s into the window, which begins anew all the same
+        // 6 s into the window, which still restarts
         [6_000, '1'],
         [6_000, '2'],
         [6_500, 'blocked for 5'],
@@ -79,7 +79,7 @@ const HISTORIES: readonly (readonly [string, History])[] = [
       ttl: 60_000,
       limit: 0,
       block: 10_000,
-      visits: [
+      requests: [
         [0, 'blocked for 10'],
         [5_500, 'blocked for 5'],
       ],
@@ -91,7 +91,7 @@ const HISTORIES: readonly (readonly [string, History])[] = [
       ttl: 60_000,
       limit: 2,
       block: 0,
-      visits: [
+      requests: [
         [0, '1/60'],
         [0, '2/60'],
         [10_500, 'blocked for 50'],
@@ -106,7 +106,7 @@ const HISTORIES: readonly (readonly [string, History])[] = [
       ttl: 10_000,
       limit: 3,
       block: 10_000,
-      visits: [
+      requests: [
         [0, '1/10'],
         [500, '2/10'],
         [11_000, '1/10'],
@@ -122,7 +122,7 @@ const HISTORIES: readonly (readonly [string, History])[] = [
       ttl: 60_000,
       limit: Infinity,
       block: 60_000,
-      visits: [
+      requests: [
         [0, '1/60'],
         [0, '2/60'],
       ],
@@ -132,7 +132,7 @@ const HISTORIES: readonly (readonly [string, History])[] = [
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorageService['increment']>>;
 
-function told(
+function shown(
   { totalHits, timeToExpire, isBlocked, timeToBlockExpire }: ThrottlerRecord,
   expected: string,
 ): string {
@@ -155,7 +155,7 @@ describe.each(['memory', 'redis'] as const)('the storage for the throttler, in %
   beforeEach(async () => {
     clock = new TestClock();
     const { namespace } = suite;
-    // the module's own countDenied is none of the throttler's business; what is remembered knows nothing of moved time
+    // countDenied of the module must not affect the throttler; the deny cache does not know the moved time
     const redis = { redis: redisUrl(), denyCache: false, timeoutMs: 5_000 };
     const limits = { namespace, countDenied: true, ...(kind === 'redis' ? redis : {}) };
     const builder = Test.createTestingModule({
@@ -167,24 +167,24 @@ describe.each(['memory', 'redis'] as const)('the storage for the throttler, in %
   });
   afterEach(() => module.close());
 
-  it.each(HISTORIES)('answers as it should: %s', async (_, { ttl, limit, block, visits }) => {
+  it.each(HISTORIES)('returns the hits and times of %s', async (_, { ttl, limit, block, requests }) => {
     const answers: string[] = [];
     let nowMs = 0;
-    for (const [atMs, expected] of visits) {
+    for (const [atMs, expected] of requests) {
       await advance(atMs - nowMs);
       nowMs = atMs;
-      answers.push(told(await storage.increment('ann', ttl, limit, block, 'default'), expected));
+      answers.push(shown(await storage.increment('ann', ttl, limit, block, 'default'), expected));
     }
-    expect(answers).toEqual(visits.map(([, answer]) => answer));
+    expect(answers).toEqual(requests.map(([, answer]) => answer));
   });
 
-  it('says of a blocked visit what the throttler shows: one hit too many', async () => {
-    const visit = (): Promise<ThrottlerRecord> => storage.increment('ann', 60_000, 2, 5_000, 'default');
-    for (const totalHits of [1, 2]) expect(await visit()).toMatchObject({ totalHits, timeToBlockExpire: 0 });
-    for (let i = 0; i < 3; i++) expect(await visit()).toMatchObject({ totalHits: 3, isBlocked: true });
+  it('returns one hit above the limit for a blocked request, like the throttler', async () => {
+    const send = (): Promise<ThrottlerRecord> => storage.increment('ann', 60_000, 2, 5_000, 'default');
+    for (const totalHits of [1, 2]) expect(await send()).toMatchObject({ totalHits, timeToBlockExpire: 0 });
+    for (let i = 0; i < 3; i++) expect(await send()).toMatchObject({ totalHits: 3, isBlocked: true });
   });
 
-  it('keeps throttlers and keys apart, whatever they look like', async () => {
+  it('has separate counters for throttlers and keys, whatever characters they have', async () => {
     const pairs = [
       ['default', 'ann'],
       ['default', 'bob'],
@@ -194,10 +194,10 @@ describe.each(['memory', 'redis'] as const)('the storage for the throttler, in %
       ['a:b', '{c}'],
       ['a', 'b:{c}'],
     ] as const;
-    const visit = (name: string, key: string): Promise<ThrottlerRecord> =>
+    const send = (name: string, key: string): Promise<ThrottlerRecord> =>
       storage.increment(key, 60_000, 1, 60_000, name);
-    for (const [name, key] of pairs) expect((await visit(name, key)).isBlocked).toBe(false);
-    for (const [name, key] of pairs) expect((await visit(name, key)).isBlocked).toBe(true);
+    for (const [name, key] of pairs) expect((await send(name, key)).isBlocked).toBe(false);
+    for (const [name, key] of pairs) expect((await send(name, key)).isBlocked).toBe(true);
   });
 
   it.each([
@@ -205,15 +205,17 @@ describe.each(['memory', 'redis'] as const)('the storage for the throttler, in %
     ['shorter', 1_000],
     ['longer', 120_000],
     ['none', 0],
-  ])('lets ten of a hundred pass that come at once, block %s', async (_, block) => {
-    const visits = Array.from({ length: 100 }, () => storage.increment('ann', 60_000, 10, block, 'default'));
-    const records = await Promise.all(visits);
+  ])('allows ten of a hundred requests at once, block %s', async (_, block) => {
+    const requests = Array.from({ length: 100 }, () =>
+      storage.increment('ann', 60_000, 10, block, 'default'),
+    );
+    const records = await Promise.all(requests);
     expect(records.filter(({ isBlocked }) => !isBlocked)).toHaveLength(10);
     for (const { isBlocked, timeToBlockExpire } of records)
       expect(timeToBlockExpire).toBe(isBlocked ? Math.ceil((block || 60_000) / 1_000) : 0);
   });
 
-  it('refuses numbers that are none, and counts nothing', async () => {
+  it('rejects invalid numbers, and counts nothing', async () => {
     await expect(storage.increment('ann', NaN, 1, 1_000, 'default')).rejects.toMatchObject({
       code: 'FREQ_LIMIT_INVALID_CHECK',
     });
@@ -222,23 +224,23 @@ describe.each(['memory', 'redis'] as const)('the storage for the throttler, in %
 });
 
 describe('two processes that count for one throttler', () => {
-  // the deny cache of one does not see at once what the other forgets; its time is the process's own, and cannot be moved
-  it('let the same visits pass before and after a block shorter than the window', async () => {
+  // the deny cache of one process does not know at once what the other resets, and its clock cannot be moved
+  it('allow the same requests before and after a block shorter than the window', async () => {
     const { namespace } = suite;
     const limits = { redis: redisUrl(), namespace, timeoutMs: 5_000 };
     const start = async (): Promise<TestingModule> =>
       (await Test.createTestingModule({ imports: [FreqLimitModule.forRoot(limits)] }).compile()).init();
     const processes = await Promise.all([start(), start()]);
     const storages = processes.map((process) => new FreqLimitThrottlerStorage(process.get(FreqLimitService)));
-    const eightVisits = async (): Promise<number> => {
-      const visits = [1, 2, 3, 4].flatMap(() =>
+    const eightRequests = async (): Promise<number> => {
+      const requests = [1, 2, 3, 4].flatMap(() =>
         storages.map((storage) => storage.increment('ann', 60_000, 2, 900, 'default')),
       );
-      return (await Promise.all(visits)).filter(({ isBlocked }) => !isBlocked).length;
+      return (await Promise.all(requests)).filter(({ isBlocked }) => !isBlocked).length;
     };
-    expect([await eightVisits(), await eightVisits()]).toEqual([2, 0]);
+    expect([await eightRequests(), await eightRequests()]).toEqual([2, 0]);
     await new Promise((resolve) => setTimeout(resolve, 950));
-    expect([await eightVisits(), await eightVisits()]).toEqual([2, 0]);
+    expect([await eightRequests(), await eightRequests()]).toEqual([2, 0]);
     await Promise.all(processes.map((process) => process.close()));
   });
 });
@@ -253,14 +255,14 @@ describe("the throttler's own storage", () => {
     own.onApplicationShutdown();
   });
 
-  // a window that ends as a whole, and one whose hits end each for itself, are alike only while none of them ends
-  it.each(HISTORIES)('answers the same: %s', async (_, { ttl, limit, block, visits }) => {
+  // a window that expires as a whole, and one whose hits expire one by one, are equal only before the first expiry
+  it.each(HISTORIES)('returns the same: %s', async (_, { ttl, limit, block, requests }) => {
     const now = jest.spyOn(Date, 'now');
     const answers: string[] = [];
-    for (const [atMs, expected] of visits) {
+    for (const [atMs, expected] of requests) {
       now.mockReturnValue(atMs);
-      answers.push(told(await own.increment('ann', ttl, limit, block, 'default'), expected));
+      answers.push(shown(await own.increment('ann', ttl, limit, block, 'default'), expected));
     }
-    expect(answers).toEqual(visits.map(([, answer]) => answer));
+    expect(answers).toEqual(requests.map(([, answer]) => answer));
   });
 });

@@ -5,8 +5,8 @@ import { startServer } from '../support/server.js';
 import { listeningClock } from '../../src/store/redis/listening-clock.js';
 import { quiet } from '../support/subjects.js';
 
-describe('a request that has waited already', () => {
-  it('waits only for the time that it has left, and takes none from others', async () => {
+describe('a request that has already waited', () => {
+  it('waits only for its remaining time, without effect on other requests', async () => {
     const server = await startServer();
     const client = plainClient(server.url);
     const store = await RedisStore.create(

@@ -241,8 +241,8 @@ describe.each(PLATFORMS)('the body of a denial on %s', (platform) => {
       await post(url, { phone: '13800000000' });
       const denied = await post(url, { phone: '13800000000' });
       expect(denied.status).toBe(429);
-      const told = JSON.stringify([...denied.headers]) + (await denied.text());
-      expect(told).not.toMatch(/13800000000|127\.0\.0\.1|phone:|t-[0-9a-f]{8}/);
+      const answer = JSON.stringify([...denied.headers]) + (await denied.text());
+      expect(answer).not.toMatch(/13800000000|127\.0\.0\.1|phone:|t-[0-9a-f]{8}/);
     }
     expect(lines.join('\n')).not.toMatch(/13800000000|127\.0\.0\.1|t-[0-9a-f]{8}/);
   });

@@ -169,11 +169,11 @@ describe.each(PLATFORMS)('an attack on %s', (platform) => {
       },
     });
     let phone = 0;
-    const ask = (): Promise<Response> => post(url, { phone: `+1555${phone++}` });
-    expect(await statuses(3, ask)).toEqual([201, 201, 429]);
+    const send = (): Promise<Response> => post(url, { phone: `+1555${phone++}` });
+    expect(await statuses(3, send)).toEqual([201, 201, 429]);
     const keys = (await keysOf(suite.client, suite.namespace)).sort();
     const calls = jest.spyOn(clientOf(app.get(FREQ_LIMIT_STORE)), 'evalsha');
-    const denied = await Promise.all(Array.from({ length: 50 }, ask));
+    const denied = await Promise.all(Array.from({ length: 50 }, send));
     expect(denied.map(({ status }) => status)).toEqual(denied.map(() => 429));
     // rules without known numbers are not in the headers
     expect(denied[0]!.headers.get('ratelimit')).toMatch(/^"address";a=0;w=\d+$/);
@@ -219,8 +219,8 @@ describe.each(PLATFORMS)('an attack on %s', (platform) => {
     const service = app.get(FreqLimitService);
     const verdicts = await Promise.all(Array.from({ length: 1_100 }, () => service.consume(flood)));
     expect(verdicts.filter(({ allowed }) => allowed)).toEqual([]);
-    const ask = (): Promise<Response> => post(url, { bytes: Number.MAX_SAFE_INTEGER });
-    expect(await statuses(3, ask)).toEqual([429, 429, 429]);
+    const send = (): Promise<Response> => post(url, { bytes: Number.MAX_SAFE_INTEGER });
+    expect(await statuses(3, send)).toEqual([429, 429, 429]);
     expect(await statuses(1, () => post(url, { bytes: 1 }))).toEqual([429]);
     expect((await service.peek(counter)).source).toBe('store');
   });

@@ -4,9 +4,14 @@ import { MessagePattern } from '@nestjs/microservices';
 import { randomUUID } from 'node:crypto';
 import { FreqLimit, FreqLimitVerdict, SkipFreqLimit, type Verdict } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
-import { ask, fields, startGraphql } from '../support/graphql.js';
+import { execute, fields, startGraphql } from '../support/graphql.js';
 import { captureLog } from '../support/log.js';
-import { callerOf, closeMicroservices, startMicroservice, transportOf } from '../support/microservices.js';
+import {
+  messageClient,
+  closeMicroservices,
+  startMicroservice,
+  transportOf,
+} from '../support/microservices.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, redisUrl } from '../support/redis.js';
 
@@ -169,7 +174,7 @@ describe('a class with a generated name has the same counters in every process',
       ['dog', 'cat'],
     ]) {
       const { url } = await startGraphql('apollo', { resolvers: names.map(resolver), limits: inRedis() });
-      seen.push(...(await fields(1, 'cat', () => ask(url, '{ cat }'))));
+      seen.push(...(await fields(1, 'cat', () => execute(url, '{ cat }'))));
     }
     expect(seen).toEqual(['cat', 'cat']);
     expect(await keysOf(suite.client, suite.namespace)).toHaveLength(1);
@@ -194,7 +199,7 @@ describe('a class with a generated name has the same counters in every process',
     ]) {
       const transport = await transportOf('tcp');
       await startMicroservice(transport, { controllers: patterns.map(messages), limits: inRedis() });
-      answers.push(await callerOf(transport).ask('cat', {}));
+      answers.push(await messageClient(transport).send('cat', {}));
     }
     const denied = { error: expect.objectContaining({ code: 'TOO_MANY_REQUESTS' }) as unknown };
     expect(answers).toEqual(['cat', denied]);

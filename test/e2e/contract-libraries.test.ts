@@ -50,7 +50,7 @@ function implementation() {
   };
 }
 
-const ask = (url: string, path: string) => () =>
+const send = (url: string, path: string) => () =>
   fetch(`${url}/${path}`, { method: path === 'create' ? 'POST' : 'GET' });
 const orpc = ORPCModule.forRoot({});
 
@@ -71,7 +71,7 @@ describe.each(EVERYWHERE)('a limit on a router of @orpc/nest, on %s and %s', (pl
     const limits = limitsIn(kind, suite);
     const { url } = await startApp(platform, { imports: [orpc], controllers: [Planets], limits });
     for (const path of ['list', 'create', 'find']) {
-      expect(await statuses(3, ask(url, path))).toEqual([200, 200, 429]);
+      expect(await statuses(3, send(url, path))).toEqual([200, 200, 429]);
     }
     expect(guarded).toBeGreaterThan(0);
     expect(lines).toEqual([]);
@@ -92,7 +92,7 @@ describe.each(PLATFORMS)('rules on a router of @orpc/nest, on %s', (platform) =>
     const { url } = await startApp(platform, { imports: [orpc], controllers: [Planets] });
     const answer = await fetch(`${url}/list`);
     expect(answer.headers.get('ratelimit-policy')).toBe('"minute";q=3;w=60, "hour";q=2;w=3600');
-    expect(await statuses(2, ask(url, 'list'))).toEqual([200, 429]);
+    expect(await statuses(2, send(url, 'list'))).toEqual([200, 429]);
   });
 
   it('override and skip outer rules, and count by outcome', async () => {
@@ -113,8 +113,8 @@ describe.each(PLATFORMS)('rules on a router of @orpc/nest, on %s', (platform) =>
       }
     }
     const { url } = await startApp(platform, { imports: [orpc], controllers: [Planets] });
-    expect(await statuses(4, ask(url, 'list'))).toEqual([200, 200, 200, 200]);
-    expect(await statuses(4, ask(url, 'create'))).toEqual([409, 409, 429, 429]);
+    expect(await statuses(4, send(url, 'list'))).toEqual([200, 200, 200, 200]);
+    expect(await statuses(4, send(url, 'create'))).toEqual([409, 409, 429, 429]);
   });
 
   it('give the handler its verdict', async () => {
@@ -129,7 +129,7 @@ describe.each(PLATFORMS)('rules on a router of @orpc/nest, on %s', (platform) =>
     }
     const limits = { rules: [{ window: '1m', limit: 2, name: 'all' }] } as const;
     const { url } = await startApp(platform, { imports: [orpc], controllers: [Planets], limits });
-    expect(await statuses(1, ask(url, 'find'))).toEqual([200]);
+    expect(await statuses(1, send(url, 'find'))).toEqual([200]);
     expect(seen).toEqual([[['all', 1]]]);
   });
 });
@@ -165,7 +165,7 @@ describe.each(EVERYWHERE)('a limit on a router of @ts-rest/nest, on %s and %s', 
     const limits = limitsIn(kind, suite);
     const { url } = await startApp(platform, { controllers: [Planets], limits });
     for (const path of ['list', 'create']) {
-      expect(await statuses(3, ask(url, path))).toEqual([200, 200, 429]);
+      expect(await statuses(3, send(url, path))).toEqual([200, 200, 429]);
     }
     expect(guarded).toBeGreaterThan(0);
     expect(lines).toEqual([]);
@@ -186,7 +186,7 @@ describe.each(EVERYWHERE)('a limit on a router of @ts-rest/nest, on %s and %s', 
       }
     }
     const { url } = await startApp(platform, { controllers: [Planets], limits: limitsIn(kind, suite) });
-    expect(await statuses(3, ask(url, 'list'))).toEqual([200, 200, 200]);
-    expect(await statuses(3, ask(url, 'create'))).toEqual([409, 429, 429]);
+    expect(await statuses(3, send(url, 'list'))).toEqual([200, 200, 200]);
+    expect(await statuses(3, send(url, 'create'))).toEqual([409, 429, 429]);
   });
 });

@@ -205,7 +205,7 @@ type Handler = keyof Endings;
 /** The counters of a handler after all refunds. */
 async function charged({ app }: TestApp, handler: string, controller: Type = Endings) {
   const service = app.get(FreqLimitService);
-  const ask = async (): Promise<Record<string, number>> => {
+  const send = async (): Promise<Record<string, number>> => {
     const checks = ['all', 'failures', 'successes'].map((rule) => ({
       controller,
       handler,
@@ -216,10 +216,10 @@ async function charged({ app }: TestApp, handler: string, controller: Type = End
     return Object.fromEntries(results.map(({ name, used }) => [name, used]));
   };
   await until(async () => {
-    const { failures = 0, successes = 0 } = await ask();
+    const { failures = 0, successes = 0 } = await send();
     return failures + successes < 2;
   }, 3_000);
-  return ask();
+  return send();
 }
 
 const failed = { all: 1, failures: 1, successes: 0 };
@@ -359,14 +359,14 @@ describe('countWhen over HTTP/2', () => {
     await app.listen(0, '127.0.0.1');
     const url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
     const session = connectHttp2(url);
-    const ask = async (path: string): Promise<unknown> => {
+    const send = async (path: string): Promise<unknown> => {
       const stream = session.request({ ':path': path });
       const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
       stream.resume();
       await once(stream, 'close');
       return headers[':status'];
     };
-    expect([await ask('/ok'), await ask('/guarded'), await ask('/slow')]).toEqual([200, 403, 200]);
+    expect([await send('/ok'), await send('/guarded'), await send('/slow')]).toEqual([200, 403, 200]);
     const cut = session.request({ ':path': '/slow' });
     await sleep(40);
     cut.close(constants.NGHTTP2_CANCEL);

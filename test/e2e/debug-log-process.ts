@@ -1,7 +1,7 @@
 // Runs an application with limits, and calls it with the bodies that it is given.
 import 'reflect-metadata';
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { FreqLimit, type FreqLimitOptions } from '../../src/index.js';
+import { FreqLimit, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { closeApps, startApp } from '../support/app.js';
 import { endWithParent } from '../support/typescript-process.js';
 

@@ -1,4 +1,4 @@
-import type { FreqLimitOptions } from '../../src/index.js';
+import type { FreqLimitOptions } from 'nestjs-freq-limit';
 import { startTypeScript } from '../support/typescript-process.js';
 
 const PROCESS = new URL('debug-log-process.ts', import.meta.url);
@@ -13,7 +13,7 @@ async function linesOf(
   let errors = '';
   run.process.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
   try {
-    const statuses = await run.heard();
+    const statuses = await run.nextMessage();
     await run.stop();
     const prefix = `FREQ-LIMIT ${run.process.pid}: `;
     const lines = errors.split('\n').filter((line) => line !== '');

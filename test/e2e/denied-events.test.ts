@@ -6,7 +6,12 @@ import { FreqLimit } from 'nestjs-freq-limit';
 import { KafkaWithoutBroker, Partition, RabbitWithoutBroker } from '../support/brokers.js';
 import { until } from '../support/cluster.js';
 import { captureLog } from '../support/log.js';
-import { callerOf, closeMicroservices, startMicroservice, transportOf } from '../support/microservices.js';
+import {
+  messageClient,
+  closeMicroservices,
+  startMicroservice,
+  transportOf,
+} from '../support/microservices.js';
 import { uniqueNamespace } from '../support/redis.js';
 
 afterEach(closeMicroservices);
@@ -40,9 +45,9 @@ class Events {
   undecided(@Payload() n: unknown) {
     seen.push(n);
   }
-  @MessagePattern(`${ON}.asked`)
+  @MessagePattern(`${ON}.request`)
   @FreqLimit('1m', 1, 'all')
-  asked() {
+  request() {
     return 'answer';
   }
 }
@@ -78,10 +83,10 @@ describe('a denied event of Kafka', () => {
     const partition = await startKafka();
     const headers = {
       kafka_correlationId: Buffer.from('1'),
-      kafka_replyTopic: Buffer.from('asked.reply'),
+      kafka_replyTopic: Buffer.from('request.reply'),
       kafka_replyPartition: Buffer.from('0'),
     };
-    expect(await partition.consume(`${ON}.asked`, [1, 2], headers)).toBe(2);
+    expect(await partition.consume(`${ON}.request`, [1, 2], headers)).toBe(2);
     await until(() => partition.errors.length > 0);
     expect(partition.errors).toMatchObject([{ code: 'TOO_MANY_REQUESTS' }]);
   });
@@ -129,10 +134,10 @@ describe.each(['tcp', 'redis'] as const)('the filter over %s', (broker) => {
   it('drops the event without a log line', async () => {
     const transport = await transportOf(broker);
     await startMicroservice(transport, { controllers: [Events] });
-    const caller = callerOf(transport);
-    for (const n of [1, 2, 3, 4]) await caller.tell(`${ON}.dropped`, n);
+    const client = messageClient(transport);
+    for (const n of [1, 2, 3, 4]) await client.emit(`${ON}.dropped`, n);
     // events are handled in the order they come
-    expect(await caller.ask(`${ON}.asked`, {})).toBe('answer');
+    expect(await client.send(`${ON}.request`, {})).toBe('answer');
     expect(seen).toEqual([1, 2]);
     expect(errors).toEqual([]);
   });

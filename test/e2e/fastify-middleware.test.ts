@@ -14,7 +14,7 @@ import { Query, Resolver } from '@nestjs/graphql';
 import type { IncomingMessage } from 'node:http';
 import { FreqLimit, FreqLimitGuard } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
-import { ask, fields, startGraphql } from '../support/graphql.js';
+import { execute, fields, startGraphql } from '../support/graphql.js';
 import { post } from '../support/http.js';
 
 afterEach(closeApps);
@@ -105,7 +105,7 @@ describe('the user that middleware has set before resolvers of Mercurius', () =>
 
   it('is read', async () => {
     const { url } = await startGraphql('mercurius', { imports: [Recognised], resolvers: [Fields] });
-    const by = (user: string) => () => ask(url, '{ mine }', {}, { 'x-user': user });
+    const by = (user: string) => () => execute(url, '{ mine }', {}, { 'x-user': user });
     expect(await fields(2, 'mine', by('ann'))).toEqual(['ok', 'TOO_MANY_REQUESTS']);
     expect(await fields(2, 'mine', by('bob'))).toEqual(['ok', 'TOO_MANY_REQUESTS']);
   });

@@ -13,7 +13,7 @@ import {
 import { graphql, GraphQLError } from 'graphql';
 import { CountDenials, formatError, slowDown } from '../../examples/graphql/denials.js';
 import { FreqLimit, FreqLimitVerdict, type Verdict } from 'nestjs-freq-limit';
-import { ask, DENIED, DRIVERS, fields, startGraphql } from '../support/graphql.js';
+import { execute, DENIED, DRIVERS, fields, startGraphql } from '../support/graphql.js';
 import { limitHeaders, remaining } from '../support/http.js';
 import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
@@ -47,20 +47,20 @@ class Shown {
 describe.each(DRIVERS)('headers of a response of %s', (driver) => {
   it('show the tightest verdict of the operation', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Shown], limits: inRedis() });
-    expect(limitHeaders(await ask(url, '{ free }'))).toEqual({});
-    expect(limitHeaders(await ask(url, '{ nine }'))).toEqual({
+    expect(limitHeaders(await execute(url, '{ free }'))).toEqual({});
+    expect(limitHeaders(await execute(url, '{ nine }'))).toEqual({
       'ratelimit-policy': '"nine";q=9;w=60',
       ratelimit: '"nine";a=8;w=60',
     });
-    expect(limitHeaders(await ask(url, '{ two nine free }'))).toEqual({
+    expect(limitHeaders(await execute(url, '{ two nine free }'))).toEqual({
       'ratelimit-policy': '"two";q=2;w=3600',
       ratelimit: '"two";a=1;w=3600',
     });
-    expect(limitHeaders(await ask(url, '{ nine two }'))).toEqual({
+    expect(limitHeaders(await execute(url, '{ nine two }'))).toEqual({
       'ratelimit-policy': '"two";q=2;w=3600',
       ratelimit: '"two";a=0;w=3600',
     });
-    expect(limitHeaders(await ask(url, '{ nine two free }'))).toEqual({
+    expect(limitHeaders(await execute(url, '{ nine two free }'))).toEqual({
       'ratelimit-policy': '"two";q=2;w=3600',
       ratelimit: '"two";a=0;w=3600',
       'retry-after': '3600',
@@ -72,7 +72,7 @@ describe.each(DRIVERS)('headers of a response of %s', (driver) => {
       resolvers: [Shown],
       limits: { ...inRedis(), headers: 'none' },
     });
-    expect(limitHeaders(await ask(url, '{ a: two b: two c: two }'))).toEqual({});
+    expect(limitHeaders(await execute(url, '{ a: two b: two c: two }'))).toEqual({});
   });
 });
 
@@ -105,8 +105,8 @@ describe.each(DRIVERS)('a context of %s', (driver) => {
       limits: inRedis(),
       options: { context },
     });
-    expect(await ask(url, '{ two free }')).toMatchObject({ data: { two: 2, free: 1 }, errors: [] });
-    const { data, errors, headers } = await ask(url, '{ a: two b: two free }');
+    expect(await execute(url, '{ two free }')).toMatchObject({ data: { two: 2, free: 1 }, errors: [] });
+    const { data, errors, headers } = await execute(url, '{ a: two b: two free }');
     expect(data?.['free']).toBe(1);
     expect(errors).toEqual([{ ...DENIED, message: expect.any(String) as string, retryAfter: 3600 }]);
     expect(headers.get('retry-after')).toBe(isShown || driver === 'mercurius' ? '3600' : null);
@@ -134,7 +134,7 @@ describe('a context of mercurius', () => {
       limits: inRedis(),
       options: { context: { tenant: 'a' } },
     });
-    const by = (key: string) => () => ask(url, '{ keyed }', {}, { 'x-api-key': key });
+    const by = (key: string) => () => execute(url, '{ keyed }', {}, { 'x-api-key': key });
     expect(await fields(2, 'keyed', by('a'))).toEqual([1, 'TOO_MANY_REQUESTS']);
     expect(await fields(2, 'keyed', by('b'))).toEqual([1, 'TOO_MANY_REQUESTS']);
   });
@@ -166,7 +166,7 @@ class Outcomes {
   }
   @Mutation(() => Boolean, { nullable: true })
   @FreqLimit({ window: '1m', limit: 5, countWhen: ({ error }) => attempts.push(() => error) > 0 })
-  asked(@Args('code') code: string) {
+  failing(@Args('code') code: string) {
     throw new GraphQLError(code);
   }
   @Query(() => String)
@@ -185,11 +185,11 @@ class Outcomes {
 describe.each(DRIVERS)('outcomes of resolvers of %s', (driver) => {
   it('count as failures if they throw', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Outcomes], limits: inRedis() });
-    const login = (password: string) => ask(url, `mutation { login(password: "${password}") }`);
+    const login = (password: string) => execute(url, `mutation { login(password: "${password}") }`);
     expect(await fields(3, 'login', () => login('good'))).toEqual([true, true, true]);
     expect(await counted()).toEqual([]);
-    const told = await login('good');
-    expect(remaining(told)).toEqual({ failures: 2 });
+    const answer = await login('good');
+    expect(remaining(answer)).toEqual({ failures: 2 });
     expect((await login('bad')).errors[0]?.message).toBe('Wrong password');
     expect(remaining(await login('good'))).toEqual({ failures: 1 });
     expect((await login('worse')).errors[0]?.message).toBe('Wrong password');
@@ -199,14 +199,14 @@ describe.each(DRIVERS)('outcomes of resolvers of %s', (driver) => {
 
   it('count as failures if they return an error', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Outcomes], limits: inRedis() });
-    const { errors } = await ask(url, 'mutation { a: login(password: "odd") b: login(password: "odd") }');
+    const { errors } = await execute(url, 'mutation { a: login(password: "odd") b: login(password: "odd") }');
     expect(errors.map(({ message }) => message)).toEqual(['Wrong password', 'Wrong password']);
     expect(await counted()).toEqual([2]);
   });
 
   it('count as successes, each alias separately', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Outcomes], limits: inRedis() });
-    const { data, errors } = await ask(
+    const { data, errors } = await execute(
       url,
       'mutation { a: order(item: "none") b: order(item: "none") c: order(item: "one") d: order(item: "one") }',
     );
@@ -218,7 +218,7 @@ describe.each(DRIVERS)('outcomes of resolvers of %s', (driver) => {
   it('are not successes if a later guard denies', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Outcomes], limits: inRedis() });
     for (let i = 0; i < 3; i++) {
-      const { errors } = await ask(url, 'mutation { guarded }');
+      const { errors } = await execute(url, 'mutation { guarded }');
       expect(errors.map(({ message }) => message)).toEqual(['Forbidden']);
       while ((await counted()).length > 0) await new Promise(setImmediate);
     }
@@ -227,19 +227,19 @@ describe.each(DRIVERS)('outcomes of resolvers of %s', (driver) => {
   it('are passed to a countWhen function with the error', async () => {
     attempts = [];
     const { url } = await startGraphql(driver, { resolvers: [Outcomes], limits: inRedis() });
-    await ask(url, 'mutation { asked(code: "E1") }');
+    await execute(url, 'mutation { failing(code: "E1") }');
     expect(attempts.map((error) => (error() as Error).message)).toEqual(['E1']);
   });
 
   it('have a verdict for each of several calls', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Outcomes], limits: inRedis() });
-    const { data } = await ask(url, '{ a: verdict(of: "x") b: verdict(of: "y") c: verdict(of: "x") }');
+    const { data } = await execute(url, '{ a: verdict(of: "x") b: verdict(of: "y") c: verdict(of: "x") }');
     expect(data).toEqual({ a: 'x seen 8 store', b: 'y seen 8 store', c: 'x seen 7 store' });
   });
 
   it('are counted by a shadow rule, which denies nothing and sends no headers', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Outcomes], limits: inRedis() });
-    const { data, errors, headers } = await ask(url, '{ a: tried b: tried c: tried }');
+    const { data, errors, headers } = await execute(url, '{ a: tried b: tried c: tried }');
     expect({ data, errors }).toEqual({ data: { a: 1, b: 1, c: 1 }, errors: [] });
     expect(headers.get('ratelimit')).toBeNull();
     expect(await counted()).toEqual([3]);
@@ -275,15 +275,15 @@ describe.each(DRIVERS)('outcomes of fields of results of %s', (driver) => {
       limits: inRedis(),
       options: { fieldResolverEnhancers },
     });
-    const { data, errors } = await ask(url, '{ rows { value } }');
+    const { data, errors } = await execute(url, '{ rows { value } }');
     expect(data).toEqual({ rows: [{ value: 1 }, { value: 1 }, { value: null }] });
     expect(errors).toEqual([DENIED]);
     const line =
       'FREQ_LIMIT_OUTCOME_UNKNOWN: Rules with countWhen count every call of Rows.value, because GraphQL does not run ' +
       'interceptors for fields.';
-    const said = lines.filter((text) => text.startsWith(line));
-    expect(said).toHaveLength(warnings);
-    expect((await ask(url, '{ rows { value } }')).errors).toEqual([DENIED, DENIED, DENIED]);
+    const found = lines.filter((text) => text.startsWith(line));
+    expect(found).toHaveLength(warnings);
+    expect((await execute(url, '{ rows { value } }')).errors).toEqual([DENIED, DENIED, DENIED]);
     expect(await counted()).toEqual([2]);
   });
 });
@@ -298,14 +298,14 @@ describe.each(DRIVERS)('denials of %s', (driver) => {
         app.useGlobalFilters(filter);
       },
     );
-    await ask(url, '{ a: two b: two c: two d: two }');
+    await execute(url, '{ a: two b: two c: two d: two }');
     expect(filter.denials).toBe(2);
     expect(lines).toEqual([]);
   });
 
   it('are not logged without a filter', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Shown], limits: inRedis() });
-    const { errors } = await ask(url, '{ a: two b: two c: two d: two }');
+    const { errors } = await execute(url, '{ a: two b: two c: two d: two }');
     expect(errors).toHaveLength(2);
     expect(lines).toEqual([]);
   });
@@ -315,7 +315,7 @@ describe.each(DRIVERS)('denials of %s', (driver) => {
       resolvers: [Shown],
       limits: { ...inRedis(), exceptionFactory: slowDown },
     });
-    const { errors } = await ask(url, '{ a: two b: two c: two }');
+    const { errors } = await execute(url, '{ a: two b: two c: two }');
     expect(errors).toEqual([{ message: 'Slow down', code: 'SLOW_DOWN', retryAfter: undefined }]);
   });
 
@@ -329,7 +329,7 @@ describe.each(DRIVERS)('denials of %s', (driver) => {
       }
     }
     const { url } = await startGraphql(driver, { resolvers: [Own], limits: inRedis() });
-    expect((await ask(url, '{ own }')).errors).toEqual([
+    expect((await execute(url, '{ own }')).errors).toEqual([
       { message: 'Come back later', code: 'SERVICE_UNAVAILABLE', retryAfter: 60 },
     ]);
   });

@@ -6,7 +6,15 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { MessagesResolver } from '../../examples/graphql/messages.resolver.js';
 import { FreqLimit, FreqLimitModule } from 'nestjs-freq-limit';
-import { ask, connect, DENIED, DRIVERS, fields, startGraphql, type Connection } from '../support/graphql.js';
+import {
+  execute,
+  connect,
+  DENIED,
+  DRIVERS,
+  fields,
+  startGraphql,
+  type Connection,
+} from '../support/graphql.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf, redisUrl } from '../support/redis.js';
 
@@ -107,7 +115,7 @@ describe.each(DRIVERS)('subscriptions of %s', (driver) => {
     expect(await run('subscription { ticks }', 'ticks')).toEqual({ values: [1, 2, 3], errors: [] });
     expect(await run('{ once }', 'once')).toEqual({ values: [1], errors: [] });
     expect((await run('{ once }', 'once')).errors).toEqual([DENIED]);
-    expect(await fields(1, 'once', () => ask(url, '{ once }'))).toEqual(['TOO_MANY_REQUESTS']);
+    expect(await fields(1, 'once', () => execute(url, '{ once }'))).toEqual(['TOO_MANY_REQUESTS']);
   });
 
   it('never exceed the limit when many begin at once', async () => {

@@ -10,7 +10,7 @@ import {
 import { ResolversExplorerService } from '@nestjs/graphql/dist/services/resolvers-explorer.service.js';
 import type { GraphQLResolveInfo } from 'graphql';
 import { FreqLimit, type FreqLimitOptions } from 'nestjs-freq-limit';
-import { ask, DENIED, DRIVERS, startGraphql } from '../support/graphql.js';
+import { execute, DENIED, DRIVERS, startGraphql } from '../support/graphql.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { countsOf, keysOf, redisUrl } from '../support/redis.js';
 
@@ -99,7 +99,7 @@ describe.each(EVERY_QUERY)('types of %s resolved by %s', (driver, _, resolver, q
       limits: { ...inRedis(), ...limits },
       options: guarded,
     });
-    const { data, errors } = await ask(url, query, {}, { 'x-key': 'a' });
+    const { data, errors } = await execute(url, query, {}, { 'x-key': 'a' });
     expect(errors).toEqual([]);
     expect(data![field]).toEqual(values);
     expect(await counted()).toEqual([1]);
@@ -127,7 +127,7 @@ describe.each(DRIVERS)('handlers of %s that are called with a value', (driver) =
       limits: { ...inRedis(), rules: [{ window: '1m', limit: 2, key: '{ip}', name: 'module' }] },
       options: guarded,
     });
-    const { data, errors } = await ask(url, '{ nodes { id } }');
+    const { data, errors } = await execute(url, '{ nodes { id } }');
     expect(data).toEqual({ nodes: [...BOOKS.slice(0, 4), null, null] });
     expect(errors).toEqual([DENIED, DENIED]);
     expect(await counted()).toEqual([1, 1, 4]);
@@ -153,7 +153,7 @@ describe.each(DRIVERS)('handlers of %s that are called with a value', (driver) =
       options: { ...guarded, fieldResolverEnhancers: ['guards', 'interceptors'] },
     });
     for (let i = 0; i < 3; i++) {
-      const { data, errors } = await ask(url, '{ nodes { id } }');
+      const { data, errors } = await execute(url, '{ nodes { id } }');
       expect({ data, errors }).toEqual({ data: { nodes: BOOKS }, errors: [] });
     }
     expect(await counted()).toEqual([]);
@@ -193,7 +193,7 @@ describe.each(DRIVERS)('handlers of %s that are called with a value', (driver) =
     const url = await startEntities(Entities, {
       rules: [{ window: '1m', limit: 2, key: '{ip}', name: 'module' }],
     });
-    const { data, errors } = await ask(url, '{ entities { id } }');
+    const { data, errors } = await execute(url, '{ entities { id } }');
     expect({ data, errors }).toEqual({ data: { entities: BOOKS }, errors: [] });
     expect(await counted()).toEqual([1, 1]);
   });
@@ -208,8 +208,8 @@ describe.each(DRIVERS)('handlers of %s that are called with a value', (driver) =
     }
     Resolver('Book')(Own);
     const url = await startEntities(Own);
-    expect((await ask(url, '{ entities { id } }')).data).toEqual({ entities: BOOKS });
-    expect((await ask(url, '{ entities { id } }')).data).toEqual({ entities: BOOKS.map(() => null) });
+    expect((await execute(url, '{ entities { id } }')).data).toEqual({ entities: BOOKS });
+    expect((await execute(url, '{ entities { id } }')).data).toEqual({ entities: BOOKS.map(() => null) });
     expect(await counted()).toEqual([1, 1, 1, 1, 1, 1, 2]);
   });
 });

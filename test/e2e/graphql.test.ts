@@ -17,7 +17,7 @@ import { AppModule } from '../../examples/graphql/app.module.js';
 import { MessagesResolver } from '../../examples/graphql/messages.resolver.js';
 import { FreqLimit, SkipFreqLimit } from 'nestjs-freq-limit';
 import { serve } from '../support/app.js';
-import { ask, askBatch, DENIED, DRIVERS, fields, startGraphql } from '../support/graphql.js';
+import { execute, executeBatch, DENIED, DRIVERS, fields, startGraphql } from '../support/graphql.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { countsOf, keysOf, redisUrl } from '../support/redis.js';
 
@@ -96,17 +96,17 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
       resolvers: [Fields, OfClass],
       limits: { ...inRedis(), rules },
     });
-    expect(await fields(4, 'three', () => ask(url, '{ three }'))).toEqual([3, 3, 3, 'TOO_MANY_REQUESTS']);
-    expect(await fields(2, 'free', () => ask(url, '{ free }'))).toEqual([1, 'TOO_MANY_REQUESTS']);
-    expect(await fields(2, 'c', () => ask(url, '{ c }'))).toEqual([3, 3]);
+    expect(await fields(4, 'three', () => execute(url, '{ three }'))).toEqual([3, 3, 3, 'TOO_MANY_REQUESTS']);
+    expect(await fields(2, 'free', () => execute(url, '{ free }'))).toEqual([1, 'TOO_MANY_REQUESTS']);
+    expect(await fields(2, 'c', () => execute(url, '{ c }'))).toEqual([3, 3]);
     expect((await counted()).sort()).toEqual([3, 4]);
   });
 
   it('share a rule of their class', async () => {
     const { url } = await startGraphql(driver, { resolvers: [OfClass], limits: inRedis() });
-    const { data, errors } = await ask(url, '{ a b c }');
+    const { data, errors } = await execute(url, '{ a b c }');
     expect({ data, errors }).toEqual({ data: { a: 1, b: 2, c: 3 }, errors: [] });
-    expect(await ask(url, '{ a b c }')).toMatchObject({
+    expect(await execute(url, '{ a b c }')).toMatchObject({
       status: 200,
       data: { a: null, b: null, c: 3 },
       errors: [DENIED, DENIED],
@@ -116,24 +116,26 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
 
   it('return an error when denied, while other resolvers of the operation return values', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits: inRedis() });
-    const send = () => ask(url, 'mutation { send(phone: "138") free: login(input: { name: "ann" }) }');
+    const send = () => execute(url, 'mutation { send(phone: "138") free: login(input: { name: "ann" }) }');
     expect(await send()).toMatchObject({ status: 200, data: { send: 3, free: 3 }, errors: [] });
-    expect(await ask(url, 'mutation { send(phone: "138") login(input: { name: "bob" }) }')).toMatchObject({
-      status: 200,
-      data: { send: null, login: 3 },
-      errors: [DENIED],
-    });
+    expect(await execute(url, 'mutation { send(phone: "138") login(input: { name: "bob" }) }')).toMatchObject(
+      {
+        status: 200,
+        data: { send: null, login: 3 },
+        errors: [DENIED],
+      },
+    );
   });
 
   it('set the whole data to null when denied if their type is not nullable', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits: inRedis() });
-    expect(await ask(url, '{ free never }')).toMatchObject({ status: 200, data: null, errors: [DENIED] });
+    expect(await execute(url, '{ free never }')).toMatchObject({ status: 200, data: null, errors: [DENIED] });
   });
 
   it('count each call of an operation, also aliases, and never exceed the limit', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits: inRedis() });
     const aliases = Array.from({ length: 10 }, (_, i) => `a${i}: three`).join(' ');
-    const { data, errors } = await ask(url, `{ ${aliases} }`);
+    const { data, errors } = await execute(url, `{ ${aliases} }`);
     expect(Object.values(data!).filter((value) => value === 3)).toHaveLength(3);
     expect(errors).toEqual(Array(7).fill(DENIED));
     expect(await counted()).toEqual([3]);
@@ -141,7 +143,7 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
 
   it('count each operation of a batch', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits: inRedis() });
-    const answers = await askBatch(url, ['{ three free }', '{ three }', '{ three }', '{ three free }']);
+    const answers = await executeBatch(url, ['{ three free }', '{ three }', '{ three }', '{ three free }']);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(answers.filter(({ data }) => data?.['three'] === 3)).toHaveLength(3);
     expect(answers.filter(({ data }) => data?.['free'] === 1)).toHaveLength(2);
@@ -160,7 +162,7 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
       }
     }
     const { url } = await startGraphql(driver, { resolvers: [Both], limits: inRedis() });
-    await ask(url, '{ a: both b: both c: both }');
+    await execute(url, '{ a: both b: both c: both }');
     expect(await counted()).toEqual([1, 1]);
   });
 
@@ -175,16 +177,16 @@ describe.each(DRIVERS)('resolvers of %s', (driver) => {
       }
     }
     const { url } = await startGraphql(driver, { resolvers: [Scoped], limits: inRedis() });
-    const { data, errors } = await ask(url, '{ a: scoped b: scoped c: scoped }');
+    const { data, errors } = await execute(url, '{ a: scoped b: scoped c: scoped }');
     expect(Object.values(data!).filter((value) => value === 1)).toHaveLength(2);
     expect(errors).toEqual([DENIED]);
-    expect(await fields(1, 'scoped', () => ask(url, '{ scoped }'))).toEqual(['TOO_MANY_REQUESTS']);
+    expect(await fields(1, 'scoped', () => execute(url, '{ scoped }'))).toEqual(['TOO_MANY_REQUESTS']);
   });
 
   it('return SERVICE_UNAVAILABLE if the store cannot count and onStoreError is deny', async () => {
     const limits = { redis: 'redis://127.0.0.1:1', onStoreError: 'deny' as const };
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits });
-    const { headers, ...answer } = await ask(url, '{ three free }');
+    const { headers, ...answer } = await execute(url, '{ three free }');
     expect(answer).toEqual({
       status: 200,
       data: { three: null, free: 1 },
@@ -204,18 +206,18 @@ describe.each(DRIVERS)('keys of resolvers of %s', (driver) => {
   it('read the arguments as the body', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits: inRedis() });
     const send = (phone: string) => () =>
-      ask(url, 'mutation ($phone: String!) { send(phone: $phone) }', { phone });
+      execute(url, 'mutation ($phone: String!) { send(phone: $phone) }', { phone });
     expect(await fields(2, 'send', send('138'))).toEqual([3, 'TOO_MANY_REQUESTS']);
     expect(await fields(2, 'send', send('1390'))).toEqual([4, 'TOO_MANY_REQUESTS']);
     const login = (name: string) => () =>
-      ask(url, 'mutation ($name: String!) { login(input: { name: $name }) }', { name });
+      execute(url, 'mutation ($name: String!) { login(input: { name: $name }) }', { name });
     expect(await fields(2, 'login', login('ann'))).toEqual([3, 'TOO_MANY_REQUESTS']);
     expect(await fields(2, 'login', login('bo'))).toEqual([2, 'TOO_MANY_REQUESTS']);
   });
 
   it('read the headers of the request', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits: inRedis() });
-    const by = (key: string) => () => ask(url, '{ byHeader }', {}, { 'x-api-key': key });
+    const by = (key: string) => () => execute(url, '{ byHeader }', {}, { 'x-api-key': key });
     expect(await fields(2, 'byHeader', by('a'))).toEqual([1, 'TOO_MANY_REQUESTS']);
     expect(await fields(2, 'byHeader', by('b'))).toEqual([1, 'TOO_MANY_REQUESTS']);
   });
@@ -223,7 +225,7 @@ describe.each(DRIVERS)('keys of resolvers of %s', (driver) => {
   it('read the address, and not an untrusted forwarded header', async () => {
     const { url } = await startGraphql(driver, { resolvers: [Fields], limits: inRedis() });
     let n = 0;
-    const spoof = () => ask(url, '{ three }', {}, { 'x-forwarded-for': `198.51.100.${n++}` });
+    const spoof = () => execute(url, '{ three }', {}, { 'x-forwarded-for': `198.51.100.${n++}` });
     expect(await fields(4, 'three', spoof)).toEqual([3, 3, 3, 'TOO_MANY_REQUESTS']);
     const [key] = await keysOf(suite.client, suite.namespace);
     expect(key).toMatch(/:127\.0\.0\.1$/);
@@ -249,10 +251,10 @@ describe.each(DRIVERS)('keys of resolvers of %s', (driver) => {
       resolvers: [Fields],
       limits: inRedis(),
     });
-    const by = (user: string) => () => ask(url, '{ byUser }', {}, { 'x-user': user });
+    const by = (user: string) => () => execute(url, '{ byUser }', {}, { 'x-user': user });
     expect(await fields(3, 'byUser', by('ann'))).toEqual([1, 1, 'TOO_MANY_REQUESTS']);
     expect(await fields(3, 'byUser', by('bob'))).toEqual([1, 1, 'TOO_MANY_REQUESTS']);
-    expect((await ask(url, '{ byUser }')).errors).toEqual([
+    expect((await execute(url, '{ byUser }')).errors).toEqual([
       {
         message: 'Missing required value: user.id',
         code: 'BAD_REQUEST',
@@ -283,7 +285,7 @@ describe.each(DRIVERS)('keys of resolvers of %s', (driver) => {
       }
     }
     const { url } = await startGraphql(driver, { resolvers: [Failing], limits: inRedis() });
-    expect(await ask(url, '{ failing fine }')).toMatchObject({
+    expect(await execute(url, '{ failing fine }')).toMatchObject({
       status: 200,
       data: { failing: null, fine: 1 },
       errors: [{ message: 'Internal Server Error', code: 'INTERNAL_SERVER_ERROR', retryAfter: undefined }],
@@ -327,7 +329,7 @@ describe.each(DRIVERS)('fields of results of %s', (driver) => {
       limits: { ...inRedis(), rules },
       options: guarded,
     });
-    const { data, errors } = await ask(url, '{ items { id plain } }');
+    const { data, errors } = await execute(url, '{ items { id plain } }');
     expect(errors).toEqual([]);
     expect(data!['items']).toEqual(ids.map((id) => ({ id, plain: id })));
     expect(await counted()).toEqual([1, 1]);
@@ -339,7 +341,7 @@ describe.each(DRIVERS)('fields of results of %s', (driver) => {
       limits: { ...inRedis(), rules },
       options: guarded,
     });
-    const { data, errors } = await ask(url, '{ items { costly } }');
+    const { data, errors } = await execute(url, '{ items { costly } }');
     const values = (data!['items'] as { costly: number | null }[]).map(({ costly }) => costly);
     expect(values.filter((value) => value !== null)).toHaveLength(30);
     expect(errors).toEqual(Array(20).fill(DENIED));
@@ -351,7 +353,7 @@ describe.each(DRIVERS)('fields of results of %s', (driver) => {
       resolvers: [Items],
       limits: { ...inRedis(), rules },
     });
-    const { data, errors } = await ask(url, '{ items { costly } }');
+    const { data, errors } = await execute(url, '{ items { costly } }');
     expect(errors).toEqual([]);
     expect(data!['items']).toEqual(ids.map((costly) => ({ costly })));
     expect(await counted()).toEqual([1, 1]);
@@ -365,13 +367,13 @@ describe.each(DRIVERS)('the example on %s', (driver) => {
       limits: inRedis(),
       options: { fieldResolverEnhancers: ['guards'] },
     });
-    const all = await ask(url, '{ messages(first: 50) { id size } }');
+    const all = await execute(url, '{ messages(first: 50) { id size } }');
     expect(all.errors).toEqual([]);
     expect(all.data!['messages']).toHaveLength(50);
     expect(await counted()).toEqual([1]);
-    const translated = await ask(url, '{ messages(first: 31) { translation } }');
+    const translated = await execute(url, '{ messages(first: 31) { translation } }');
     expect(translated.errors).toEqual([DENIED]);
-    const code = () => ask(url, 'mutation { sendCode(phone: "138") }');
+    const code = () => execute(url, 'mutation { sendCode(phone: "138") }');
     expect(await fields(2, 'sendCode', code)).toEqual([true, 'TOO_MANY_REQUESTS']);
   });
 });
@@ -380,12 +382,12 @@ describe('the application of the example', () => {
   it('allows an address ten requests a second and thirty translations', async () => {
     const { url } = await serve('express', { imports: [AppModule] });
     const aliases = Array.from({ length: 11 }, (_, i) => `m${i}: messages(first: 1) { id }`).join(' ');
-    const { errors } = await ask(url, `{ ${aliases} }`);
+    const { errors } = await execute(url, `{ ${aliases} }`);
     expect(errors).toEqual([
       { message: 'Too many requests. Try again in 1 s.', code: 'TOO_MANY_REQUESTS', retryAfter: 1 },
     ]);
     const { url: other } = await serve('express', { imports: [AppModule] });
-    const translated = await ask(other, '{ messages(first: 31) { size translation } }');
+    const translated = await execute(other, '{ messages(first: 31) { size translation } }');
     expect(translated.data!['messages']).toHaveLength(31);
     expect(translated.errors).toEqual([DENIED]);
   });

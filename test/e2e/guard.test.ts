@@ -21,10 +21,10 @@ import {
 import type { Store } from '../../src/core/store.js';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
-import { limitsIn } from '../support/kinds.js';
+import { KINDS, limitsIn } from '../support/kinds.js';
 import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
-import { keysOf } from '../support/redis.js';
+import { countsOf, keysOf } from '../support/redis.js';
 
 const suite = redisSuite();
 const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
@@ -32,29 +32,34 @@ const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
 const { lines } = captureLog();
 
 describe.each(PLATFORMS)('the guard on %s', (platform) => {
-  it('counts a request once, with one store call, wherever the guard is applied', async () => {
-    @Injectable()
-    class Sub extends FreqLimitGuard {}
-    @Controller()
-    @UseGuards(FreqLimitGuard)
-    @FreqLimit({ window: '1m', limit: 2, name: 'class' })
-    class Often {
-      @Get()
+  it.each(KINDS)(
+    'counts a request once, with one store call, wherever the guard is applied: %s',
+    async (kind) => {
+      @Injectable()
+      class Sub extends FreqLimitGuard {}
+      @Controller()
       @UseGuards(FreqLimitGuard, Sub)
-      @FreqLimit({ window: '1m', limit: 2, name: 'method' })
-      get() {
-        return 'ok';
+      @FreqLimit({ window: '1m', limit: 2, name: 'class' })
+      class Often {
+        @Get()
+        @UseGuards(FreqLimitGuard, Sub, FreqLimitGuard)
+        @FreqLimit({ window: '1m', limit: 2, name: 'method' })
+        get() {
+          return 'ok';
+        }
       }
-    }
-    const limits = { rules: [{ window: '1m', limit: 2, name: 'module' }] } as const;
-    const { app, url } = await startApp(platform, { controllers: [Often], limits });
-    const consume = jest.spyOn(app.get<Store>(FREQ_LIMIT_STORE), 'consume');
-    const first = await fetch(url);
-    expect(remaining(first)).toEqual({ module: 1, class: 1, method: 1 });
-    expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
-    expect(consume).toHaveBeenCalledTimes(3);
-    expect(consume.mock.calls[0]![0]).toHaveLength(3);
-  });
+      const rules = [{ window: '1m', limit: 2, name: 'module' }] as const;
+      const limits = { ...limitsIn(kind, suite), rules };
+      const { app, url } = await startApp(platform, { controllers: [Often], limits });
+      const consume = jest.spyOn(app.get<Store>(FREQ_LIMIT_STORE), 'consume');
+      const first = await fetch(url);
+      expect(remaining(first)).toEqual({ module: 1, class: 1, method: 1 });
+      expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
+      expect(consume).toHaveBeenCalledTimes(3);
+      expect(consume.mock.calls[0]![0]).toHaveLength(3);
+      expect(await countsOf(suite.client, suite.namespace)).toEqual(kind === 'redis' ? [2, 2, 2] : []);
+    },
+  );
 
   it('denies again if another guard swallowed its denial', async () => {
     @Injectable()
@@ -332,32 +337,5 @@ describe.each(PLATFORMS)('functions of rules that fail on %s', (platform) => {
     expect(unhandled).not.toHaveBeenCalled();
     expect(handled).not.toHaveBeenCalled();
     expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
-  });
-});
-
-describe.each(PLATFORMS)('routes with several guards on %s', (platform) => {
-  it('count once with one store call, however many FreqLimitGuards they have', async () => {
-    @Injectable()
-    class Sub extends FreqLimitGuard {}
-    @Controller()
-    @UseGuards(FreqLimitGuard, Sub)
-    @FreqLimit({ ...one, limit: 2, name: 'class' })
-    class Often {
-      @Get()
-      @UseGuards(Sub, FreqLimitGuard)
-      @FreqLimit({ ...one, limit: 2, name: 'method' })
-      get() {
-        return 'ok';
-      }
-    }
-    const limits = { ...inRedis(), rules: [{ ...one, limit: 2, name: 'module' }] };
-    const { app, url } = await startApp(platform, { controllers: [Often], limits });
-    const consume = jest.spyOn(app.get<Store>(FREQ_LIMIT_STORE), 'consume');
-    expect(await statuses(3, () => fetch(url))).toEqual([200, 200, 429]);
-    expect(consume).toHaveBeenCalledTimes(3);
-    const counts = await Promise.all(
-      (await keysOf(suite.client, suite.namespace)).map((key) => suite.client.get(key)),
-    );
-    expect(counts).toEqual(['2', '2', '2']);
   });
 });

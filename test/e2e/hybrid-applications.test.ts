@@ -3,7 +3,7 @@ import { EventPattern, MessagePattern, Payload } from '@nestjs/microservices';
 import { FreqLimit, FreqLimitGuard, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { startApp, statuses } from '../support/app.js';
 import {
-  callerOf,
+  messageClient,
   closeMicroservices,
   startHybrid,
   startMicroservice,
@@ -65,9 +65,9 @@ describe('a hybrid application', () => {
   it('has no global guard on its messages, with a warning at start-up', async () => {
     const transport = await transportOf('tcp');
     const { url } = await startHybrid(transport, { controllers: [Both, Guarded], limits: inRedis() });
-    const caller = callerOf(transport);
-    expect([await caller.ask('limited', {}), await caller.ask('limited', {})]).toEqual(['ok', 'ok']);
-    expect([await caller.ask('guarded', {}), await caller.ask('guarded', {})]).toEqual(['ok', denied()]);
+    const client = messageClient(transport);
+    expect([await client.send('limited', {}), await client.send('limited', {})]).toEqual(['ok', 'ok']);
+    expect([await client.send('guarded', {}), await client.send('guarded', {})]).toEqual(['ok', denied()]);
     expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
     expect(warnings).toEqual([warning]);
   });
@@ -76,10 +76,10 @@ describe('a hybrid application', () => {
     const transport = await transportOf('tcp');
     const parts = { controllers: [Both, Guarded], limits: inRedis() };
     await startHybrid(transport, parts, { inheritAppConfig: true });
-    const caller = callerOf(transport);
-    expect([await caller.ask('limited', {}), await caller.ask('limited', {})]).toEqual(['ok', denied()]);
-    expect([await caller.ask('guarded', {}), await caller.ask('guarded', {})]).toEqual(['ok', denied()]);
-    expect(await caller.ask('free', {})).toBe('free');
+    const client = messageClient(transport);
+    expect([await client.send('limited', {}), await client.send('limited', {})]).toEqual(['ok', denied()]);
+    expect([await client.send('guarded', {}), await client.send('guarded', {})]).toEqual(['ok', denied()]);
+    expect(await client.send('free', {})).toBe('free');
     expect(await keysOf(suite.client, suite.namespace)).toHaveLength(2);
   });
 

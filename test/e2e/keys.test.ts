@@ -105,8 +105,8 @@ describe.each(PLATFORMS)('keys on %s', (platform) => {
   ];
 
   it.each(lacking)('count a request with %s by its address, on a separate counter', async (label, init) => {
-    const ask = (): Promise<Response> => fetch(`${url}/phone`, init);
-    const codes = await statuses(3, ask);
+    const send = (): Promise<Response> => fetch(`${url}/phone`, init);
+    const codes = await statuses(3, send);
     // Express's parser rejects JSON that is not an object or array before any guard
     const isRejected = platform === 'express' && label === 'null for a body';
     expect(codes).toEqual(isRejected ? [400, 400, 400] : [201, 201, 429]);
@@ -198,12 +198,12 @@ describe.each(PLATFORMS)('keys on %s', (platform) => {
   });
 
   it('use the address that the application trusts, and no other', async () => {
-    const ask = (address: string): Promise<Response> => fetch(`${url}/ip`, { headers: from(address) });
+    const send = (address: string): Promise<Response> => fetch(`${url}/ip`, { headers: from(address) });
     const spoofed = [];
-    for (let i = 0; i < 3; i++) spoofed.push((await ask(`6.6.6.${i}, 198.51.100.9`)).status);
+    for (let i = 0; i < 3; i++) spoofed.push((await send(`6.6.6.${i}, 198.51.100.9`)).status);
     expect(spoofed).toEqual([200, 200, 429]);
     // Fastify trusts no proxy here
-    expect((await ask('198.51.100.8')).status).toBe(platform === 'express' ? 200 : 429);
+    expect((await send('198.51.100.8')).status).toBe(platform === 'express' ? 200 : 429);
   });
 });
 
@@ -234,7 +234,7 @@ describe.each(PLATFORMS)('a client without an address on %s', (platform) => {
     const listeners = (app.getHttpServer() as Server).listeners('request');
     const local = createServer((...args) => listeners.forEach((listener) => void listener(...args)));
     await new Promise<void>((resolve) => local.listen(socketPath, resolve));
-    const ask = (): Promise<number> =>
+    const send = (): Promise<number> =>
       new Promise((resolve, reject) => {
         request({ socketPath, path: '/ip', agent: false }, (response) => {
           response.resume();
@@ -243,7 +243,7 @@ describe.each(PLATFORMS)('a client without an address on %s', (platform) => {
           .on('error', reject)
           .end();
       });
-    expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 429]);
+    expect([await send(), await send(), await send()]).toEqual([200, 200, 429]);
     expect((await fetch(`${url}/ip`)).status).toBe(200);
     await new Promise((resolve) => local.close(resolve));
     await rm(dir, { recursive: true });

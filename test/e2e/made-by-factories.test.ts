@@ -4,7 +4,7 @@ import { Args, GraphQLModule, Mutation, Query, Resolver } from '@nestjs/graphql'
 import { ExternalContextCreator, LazyModuleLoader } from '@nestjs/core';
 import { FreqLimit, FreqLimitModule, FreqLimitService, isFreqLimitExceeded } from 'nestjs-freq-limit';
 import { closeApps, serve, startApp } from '../support/app.js';
-import { ask, DRIVERS, fields, startGraphql } from '../support/graphql.js';
+import { execute, DRIVERS, fields, startGraphql } from '../support/graphql.js';
 import { captureLog } from '../support/log.js';
 
 // Nest does not know the class of a factory's or value's result, and finds resolvers by the instance.
@@ -47,13 +47,13 @@ async function answers(url: string, field: string, ...fails: boolean[]): Promise
   const seen = [];
   for (const fail of fails) {
     const query = `mutation { ${field}(fail: ${fail}) }`;
-    seen.push(...(await fields(1, field, () => ask(url, query))));
+    seen.push(...(await fields(1, field, () => execute(url, query))));
   }
   return seen;
 }
 
 async function expectLimits(url: string): Promise<void> {
-  const sent = await fields(3, 'send', () => ask(url, 'mutation { send }'));
+  const sent = await fields(3, 'send', () => execute(url, 'mutation { send }'));
   expect(sent).toEqual(['x', 'x', 'TOO_MANY_REQUESTS']);
   const failed = 'INTERNAL_SERVER_ERROR';
   expect(await answers(url, 'successes', true, true, false, false)).toEqual([
@@ -133,7 +133,7 @@ it('a resolver made by a factory is known to the service by its class', async ()
   const Sms = newClass();
   const resolvers = [{ provide: 'sms', useFactory: () => new Sms('x') }];
   const { app, url } = await startGraphql('apollo', { resolvers });
-  await fields(2, 'send', () => ask(url, 'mutation { send }'));
+  await fields(2, 'send', () => execute(url, 'mutation { send }'));
   const check = { controller: Sms, handler: 'send', rule: 'two', key: '127.0.0.1' };
   expect((await app.get(FreqLimitService).peek(check)).tightest?.used).toBe(2);
 });

@@ -13,7 +13,7 @@ import {
 import { until } from '../support/cluster.js';
 import {
   type Broker,
-  callerOf,
+  messageClient,
   closeMicroservices,
   startHybrid,
   startMicroservice,
@@ -109,51 +109,51 @@ describe.each(BROKERS)('a microservice over %s', (broker) => {
   async function start(limits: FreqLimitOptions = {}) {
     const transport = await transportOf(broker);
     await startMicroservice(transport, { limits, controllers: [Messages] });
-    return callerOf(transport);
+    return messageClient(transport);
   }
-  const asked = async (
-    caller: ReturnType<typeof callerOf>,
+  const sendTimes = async (
+    client: ReturnType<typeof messageClient>,
     times: number,
     name: string,
     data: unknown = {},
   ) => {
     const answers: unknown[] = [];
-    for (let i = 0; i < times; i++) answers.push(await caller.ask(`${ON}.${name}`, data));
+    for (let i = 0; i < times; i++) answers.push(await client.send(`${ON}.${name}`, data));
     return answers;
   };
 
   it('runs handlers without rules, without a store call', async () => {
     const onVerdict = jest.fn();
-    const caller = await start({ ...inRedis(), onVerdict });
-    expect(await asked(caller, 3, 'free')).toEqual(['free', 'free', 'free']);
+    const client = await start({ ...inRedis(), onVerdict });
+    expect(await sendTimes(client, 3, 'free')).toEqual(['free', 'free', 'free']);
     expect(onVerdict).not.toHaveBeenCalled();
     expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
   });
 
   it('denies messages over the limit, by a field of the payload', async () => {
-    const caller = await start(inRedis());
-    expect(await asked(caller, 3, 'phone', { phone: 1 })).toEqual(['sent', 'sent', denied()]);
-    expect(await asked(caller, 1, 'phone', { phone: 2 })).toEqual(['sent']);
-    expect(await asked(caller, 1, 'free')).toEqual(['free']);
+    const client = await start(inRedis());
+    expect(await sendTimes(client, 3, 'phone', { phone: 1 })).toEqual(['sent', 'sent', denied()]);
+    expect(await sendTimes(client, 1, 'phone', { phone: 2 })).toEqual(['sent']);
+    expect(await sendTimes(client, 1, 'free')).toEqual(['free']);
   });
 
   it('gives a handler its verdict', async () => {
-    expect(await asked(await start(), 3, 'verdict')).toEqual([1, 0, denied()]);
+    expect(await sendTimes(await start(), 3, 'verdict')).toEqual([1, 0, denied()]);
   });
 
   it('gives a handler its verdict with a payload that is a string', async () => {
-    expect(await asked(await start(), 2, 'verdict', 'plain')).toEqual([1, 0]);
+    expect(await sendTimes(await start(), 2, 'verdict', 'plain')).toEqual([1, 0]);
   });
 
   it('counts only failures with countWhen', async () => {
-    const caller = await start(inRedis());
-    expect(await asked(caller, 3, 'failures', { fails: false })).toEqual(['right', 'right', 'right']);
+    const client = await start(inRedis());
+    expect(await sendTimes(client, 3, 'failures', { fails: false })).toEqual(['right', 'right', 'right']);
     const wrong = { error: { status: 'error', message: 'wrong' } };
-    expect(await asked(caller, 3, 'failures', { fails: true })).toEqual([wrong, wrong, denied()]);
+    expect(await sendTimes(client, 3, 'failures', { fails: true })).toEqual([wrong, wrong, denied()]);
   });
 
   it('answers all messages of a shadow rule', async () => {
-    expect(await asked(await start(), 2, 'shadow')).toEqual(['ok', 'ok']);
+    expect(await sendTimes(await start(), 2, 'shadow')).toEqual(['ok', 'ok']);
     expect(warnings).toEqual([
       'FREQ_LIMIT_SHADOW_DENIED: Messages.shadow, rule "1m": this shadow rule would have denied a request',
     ]);
@@ -161,15 +161,15 @@ describe.each(BROKERS)('a microservice over %s', (broker) => {
 
   it('drops events over the limit', async () => {
     const onDenied = jest.fn();
-    const caller = await start({ onDenied });
+    const client = await start({ onDenied });
     events.length = 0;
-    for (const n of [1, 2, 3]) await caller.tell(`${ON}.event`, n);
+    for (const n of [1, 2, 3]) await client.emit(`${ON}.event`, n);
     await until(() => onDenied.mock.calls.length === 1);
     expect(events).toEqual([1, 2]);
   });
 
   it('rejects a message without its key with onMissingKey: deny', async () => {
-    expect(await asked(await start(), 1, 'needs')).toEqual([
+    expect(await sendTimes(await start(), 1, 'needs')).toEqual([
       {
         error: {
           status: 'error',
@@ -181,22 +181,22 @@ describe.each(BROKERS)('a microservice over %s', (broker) => {
   });
 
   it('sends the exception of the application', async () => {
-    const caller = await start({ exceptionFactory: () => new RpcException({ mine: true }) });
-    expect((await asked(caller, 3, 'phone', { phone: 1 })).at(-1)).toEqual({ error: { mine: true } });
+    const client = await start({ exceptionFactory: () => new RpcException({ mine: true }) });
+    expect((await sendTimes(client, 3, 'phone', { phone: 1 })).at(-1)).toEqual({ error: { mine: true } });
   });
 
   it('counts by the user on the RPC context', async () => {
     const transport = await transportOf(broker);
     await startMicroservice(transport, { limits: { globalGuard: false }, controllers: [Users] });
-    const caller = callerOf(transport);
-    expect(await asked(caller, 2, 'user', { as: 'u1' })).toEqual(['ok', denied()]);
-    expect(await asked(caller, 1, 'user', { as: 'u2' })).toEqual(['ok']);
+    const client = messageClient(transport);
+    expect(await sendTimes(client, 2, 'user', { as: 'u1' })).toEqual(['ok', denied()]);
+    expect(await sendTimes(client, 1, 'user', { as: 'u2' })).toEqual(['ok']);
   });
 
   it('allows exactly the limit of many messages at once', async () => {
-    const caller = await start(inRedis());
+    const client = await start(inRedis());
     const answers = await Promise.all(
-      Array.from({ length: 50 }, () => caller.ask(`${ON}.phone`, { phone: 1 })),
+      Array.from({ length: 50 }, () => client.send(`${ON}.phone`, { phone: 1 })),
     );
     expect(answers.filter((answer) => answer === 'sent')).toHaveLength(2);
     expect(answers.filter((answer) => answer !== 'sent')).toEqual(Array(48).fill(denied()));
@@ -209,9 +209,9 @@ describe('an address of a message', () => {
   it('is the socket’s over TCP, also for rules of the module', async () => {
     const transport = await transportOf('tcp');
     await startMicroservice(transport, { limits: { ...inRedis(), rules }, controllers: [Messages] });
-    const caller = callerOf(transport);
+    const client = messageClient(transport);
     const answers = [];
-    for (let i = 0; i < 3; i++) answers.push(await caller.ask(`${ON}.free`, {}));
+    for (let i = 0; i < 3; i++) answers.push(await client.send(`${ON}.free`, {}));
     expect(answers).toEqual(['free', 'free', denied()]);
     expect((await keysOf(suite.client, suite.namespace))[0]).toMatch(/:127\.0\.0\.1$/);
   });
@@ -219,12 +219,12 @@ describe('an address of a message', () => {
   it('does not exist with a broker: rules of the module do not apply, and a rule of the handler counts all messages together', async () => {
     const transport = await transportOf('redis');
     await startMicroservice(transport, { limits: { ...inRedis(), rules }, controllers: [Messages] });
-    const [one, two] = [callerOf(transport), callerOf(transport)];
-    for (let i = 0; i < 4; i++) expect(await one.ask(`${ON}.free`, {})).toBe('free');
+    const [one, two] = [messageClient(transport), messageClient(transport)];
+    for (let i = 0; i < 4; i++) expect(await one.send(`${ON}.free`, {})).toBe('free');
     expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
-    expect(await one.ask(`${ON}.address`, {})).toBe('ok');
-    expect(await two.ask(`${ON}.address`, {})).toBe('ok');
-    expect(await two.ask(`${ON}.address`, {})).toEqual(denied());
+    expect(await one.send(`${ON}.address`, {})).toBe('ok');
+    expect(await two.send(`${ON}.address`, {})).toBe('ok');
+    expect(await two.send(`${ON}.address`, {})).toEqual(denied());
     expect(warnings).toEqual([]);
   });
 
@@ -252,10 +252,10 @@ describe('an address of a message', () => {
     const transport = await transportOf('tcp');
     const limits = { ...inRedis(), rules, globalGuard: false };
     await startMicroservice(transport, { limits, controllers: [Patient] });
-    const caller = callerOf(transport);
-    await caller.tell('late', { text: 'bye' });
+    const client = messageClient(transport);
+    await client.emit('late', { text: 'bye' });
     await come.given;
-    caller.close();
+    client.close();
     expect(await done.given).toEqual({ text: 'bye' });
     expect((await keysOf(suite.client, suite.namespace))[0]).toMatch(/:127\.0\.0\.1$/);
   });
@@ -265,8 +265,8 @@ describe('the example', () => {
   it('limits codes by phone', async () => {
     const transport = await transportOf('tcp');
     await startHybrid(transport, { controllers: [CodesController] });
-    const caller = callerOf(transport);
-    expect(await caller.ask('codes.send', { phone: '1' })).toEqual({ sentTo: '1' });
-    expect(await caller.ask('codes.send', { phone: '1' })).toEqual(denied());
+    const client = messageClient(transport);
+    expect(await client.send('codes.send', { phone: '1' })).toEqual({ sentTo: '1' });
+    expect(await client.send('codes.send', { phone: '1' })).toEqual(denied());
   });
 });

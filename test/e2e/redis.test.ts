@@ -136,16 +136,16 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     await fetch(`${url}/sms/ten`);
     const key = (await keysOf(suite.client, suite.namespace)).find((one) => one.includes(':10000:'))!;
     await suite.client.set(key, value);
-    const ask = (): Promise<Response> => fetch(`${url}/sms/ten`);
-    expect(await statuses(2, ask)).toEqual(value === 2 ? [200, 429] : [429, 429]);
+    const send = (): Promise<Response> => fetch(`${url}/sms/ten`);
+    expect(await statuses(2, send)).toEqual(value === 2 ? [200, 429] : [429, 429]);
     const left = await suite.client.pttl(key);
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThanOrEqual(10_000);
-    const wait = Number((await ask()).headers.get('retry-after'));
+    const wait = Number((await send()).headers.get('retry-after'));
     expect(wait).toBeGreaterThanOrEqual(1);
     expect(wait).toBeLessThanOrEqual(10);
     await suite.client.persist(key);
-    expect((await ask()).status).toBe(429);
+    expect((await send()).status).toBe(429);
     expect(await suite.client.pttl(key)).toBeGreaterThan(0);
   });
 

@@ -87,7 +87,7 @@ describe.each(PLATFORMS)('versions of a route on %s', (platform) => {
     ],
   ];
 
-  it.each(ways)('by %s have separate counters', async (_, enable, ask) => {
+  it.each(ways)('by %s have separate counters', async (_, enable, send) => {
     const { url } = await startApp(
       platform,
       { controllers: [Cats], imports: [OtherCatsModule], limits: inRedis() },
@@ -95,7 +95,7 @@ describe.each(PLATFORMS)('versions of a route on %s', (platform) => {
       enable,
     );
     for (const version of ['1', '2', '3']) {
-      const answers = [await ask(url, version), await ask(url, version)];
+      const answers = [await send(url, version), await send(url, version)];
       expect(answers.map(({ status }) => status)).toEqual([200, 429]);
     }
     expect(await keysOf(suite.client, suite.namespace)).toHaveLength(3);
@@ -155,7 +155,7 @@ describe.each(PLATFORMS)('routes on %s', (platform) => {
       }
     }
     const { url } = await start([Accounts, Home]);
-    const ask = (host: string): Promise<number | undefined> =>
+    const send = (host: string): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
         request(`${url}${host === 'example.org' ? '/home' : ''}`, { headers: { host } }, (response) => {
           response.resume();
@@ -166,7 +166,7 @@ describe.each(PLATFORMS)('routes on %s', (platform) => {
       });
     const hosts = ['ann.example.org', 'bob.example.org', 'example.org'];
     const codes = [];
-    for (const host of [...hosts, ...hosts]) codes.push(await ask(host));
+    for (const host of [...hosts, ...hosts]) codes.push(await send(host));
     expect(codes).toEqual([200, 200, 200, 429, 429, 429]);
   });
 

@@ -31,20 +31,20 @@ describe.each(PLATFORMS)('requests that are not limited on %s', (platform) => {
     const { url } = await startBehindProxy(platform, Limited, {
       skipAddresses: ['2001:db8::1', '203.0.113.0/24'],
     });
-    const ask = (address: string) => () => fetch(url, { headers: { 'x-forwarded-for': address } });
-    expect(await statuses(2, ask('2001:DB8:0::1'))).toEqual([200, 200]);
-    expect(await statuses(2, ask('2001:db8::2'))).toEqual([200, 429]);
-    expect(await statuses(2, ask('::ffff:203.0.113.9'))).toEqual([200, 200]);
-    expect(await statuses(2, ask('203.0.114.9'))).toEqual([200, 429]);
+    const send = (address: string) => () => fetch(url, { headers: { 'x-forwarded-for': address } });
+    expect(await statuses(2, send('2001:DB8:0::1'))).toEqual([200, 200]);
+    expect(await statuses(2, send('2001:db8::2'))).toEqual([200, 429]);
+    expect(await statuses(2, send('::ffff:203.0.113.9'))).toEqual([200, 200]);
+    expect(await statuses(2, send('203.0.114.9'))).toEqual([200, 429]);
     // the client wrote the first address, and the proxy added the second
-    expect(await statuses(1, ask('203.0.113.9, 203.0.114.9'))).toEqual([429]);
+    expect(await statuses(1, send('203.0.113.9, 203.0.114.9'))).toEqual([429]);
   });
 
   it('do not come through a second, untrusted proxy, even if its address is in skipAddresses', async () => {
     const { url } = await startBehindProxy(platform, Limited, { skipAddresses: ['10.0.0.0/8'] });
-    const ask = (list: string) => () => fetch(url, { headers: { 'x-forwarded-for': list } });
-    expect(await statuses(2, ask('10.0.0.2'))).toEqual([200, 200]);
-    expect(await statuses(2, ask('203.0.113.9, 10.0.0.2'))).toEqual([200, 429]);
+    const send = (list: string) => () => fetch(url, { headers: { 'x-forwarded-for': list } });
+    expect(await statuses(2, send('10.0.0.2'))).toEqual([200, 200]);
+    expect(await statuses(2, send('203.0.113.9, 10.0.0.2'))).toEqual([200, 429]);
   });
 
   it('have a user agent in skipUserAgents', async () => {
@@ -52,10 +52,10 @@ describe.each(PLATFORMS)('requests that are not limited on %s', (platform) => {
       controllers: [Limited],
       limits: { skipUserAgents: [/^kube-probe\//g, 'Uptime'] },
     });
-    const ask = (agent: string) => () => fetch(url, { headers: { 'user-agent': agent } });
-    expect(await statuses(3, ask('kube-probe/1.30'))).toEqual([200, 200, 200]);
-    expect(await statuses(3, ask('UptimeRobot/2.0'))).toEqual([200, 200, 200]);
-    expect(await statuses(2, ask('Mozilla/5.0'))).toEqual([200, 429]);
+    const send = (agent: string) => () => fetch(url, { headers: { 'user-agent': agent } });
+    expect(await statuses(3, send('kube-probe/1.30'))).toEqual([200, 200, 200]);
+    expect(await statuses(3, send('UptimeRobot/2.0'))).toEqual([200, 200, 200]);
+    expect(await statuses(2, send('Mozilla/5.0'))).toEqual([200, 429]);
   });
 });
 

@@ -150,7 +150,7 @@ describe.each(PLATFORMS)('@FreqLimitVerdict() on %s', (platform) => {
   });
 });
 
-it('@FreqLimitVerdict() must be on a parameter of a handler', () => {
+it('is allowed only on parameters of handlers', () => {
   const place = (): unknown => {
     class Wrong {
       constructor(@FreqLimitVerdict() readonly verdict: Verdict) {}
@@ -182,12 +182,12 @@ describe.each(EVERYWHERE)('verdicts of several handlers on %s and %s', (platform
     }
     const limits = { ...limitsIn(kind, suite), rules: [rule('global', 7)] };
     const { url } = await startApp(platform, { controllers: [Mixed], limits });
-    const asked = await Promise.all(
+    const seen = await Promise.all(
       Array.from({ length: 200 }, async (_, i) => {
         const path = i % 3 === 0 ? 'own' : 'none';
         return `${path}: ${await (await fetch(`${url}/${path}`)).text()}`;
       }),
     );
-    expect([...new Set(asked)].sort()).toEqual(['none: global 7,x 5,y 9', 'own: global 7,x 2,y 9']);
+    expect([...new Set(seen)].sort()).toEqual(['none: global 7,x 5,y 9', 'own: global 7,x 2,y 9']);
   });
 });

@@ -20,7 +20,7 @@ import { limitsIn } from '../support/kinds.js';
 import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
-import { closeClients, connect, LIBRARIES, startGateways, denied, said } from '../support/sockets.js';
+import { closeClients, connect, LIBRARIES, startGateways, denied, reply } from '../support/sockets.js';
 
 const suite = redisSuite();
 const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
@@ -41,22 +41,22 @@ class Odds {
   @SubscribeMessage('binary')
   @FreqLimit({ window: '1m', limit: 1, key: '{body.room}' })
   binary(@MessageBody() body: Buffer, @FreqLimitVerdict() { tightest }: Verdict) {
-    return said([body.length, tightest?.remaining]);
+    return reply([body.length, tightest?.remaining]);
   }
   @SubscribeMessage('shadow')
   @FreqLimit({ window: '1m', limit: 1, shadow: true, name: 'trial' })
   shadow(@FreqLimitVerdict() { results }: Verdict) {
-    return said(results.map(({ allowed, shadow }) => [allowed, shadow]));
+    return reply(results.map(({ allowed, shadow }) => [allowed, shadow]));
   }
   @SubscribeMessage('stream')
   @FreqLimit({ window: '1m', limit: 1, countWhen: 'failure' })
   stream(@MessageBody() { fails }: { fails: boolean }) {
-    return fails ? throwError(() => new WsException('broken')) : of(said(1), said(2));
+    return fails ? throwError(() => new WsException('broken')) : of(reply(1), reply(2));
   }
   @SubscribeMessage('teapot')
   @FreqLimit({ window: '1m', limit: 0, statusCode: 418, message: 'short and stout' })
   teapot() {
-    return said('tea');
+    return reply('tea');
   }
   @SubscribeMessage('fails')
   @FreqLimit({
@@ -67,7 +67,7 @@ class Odds {
     },
   })
   fails() {
-    return said('never');
+    return reply('never');
   }
 }
 
@@ -77,7 +77,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
   it('answers all messages of a shadow rule, and logs the denials', async () => {
     const { url } = await start();
     const client = await connect(library, url);
-    expect(await client.askTimes(2, 'shadow')).toEqual([said([[true, true]]), said([[false, true]])]);
+    expect(await client.requestTimes(2, 'shadow')).toEqual([reply([[true, true]]), reply([[false, true]])]);
     expect(warnings).toEqual([
       'FREQ_LIMIT_SHADOW_DENIED: Odds.shadow, rule "trial": this shadow rule would have denied a request',
     ]);
@@ -86,14 +86,17 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
   it('counts only failures, also if it returns a stream', async () => {
     const { url } = await start();
     const client = await connect(library, url);
-    expect([await client.ask('stream', { fails: false }), await client.next()]).toEqual([said(1), said(2)]);
-    expect((await client.ask('stream', { fails: true })).event).toBe('exception');
-    expect(await client.ask('stream', { fails: false })).toEqual(denied());
+    expect([await client.request('stream', { fails: false }), await client.next()]).toEqual([
+      reply(1),
+      reply(2),
+    ]);
+    expect((await client.request('stream', { fails: true })).event).toBe('exception');
+    expect(await client.request('stream', { fails: false })).toEqual(denied());
   });
 
   it('denies with the status and the message of its rule', async () => {
     const { url } = await start();
-    const { data } = await (await connect(library, url)).ask('teapot');
+    const { data } = await (await connect(library, url)).request('teapot');
     expect(data).toEqual({
       status: 'error',
       code: 'I_M_A_TEAPOT',
@@ -104,7 +107,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
 
   it('denies with the exception of the application', async () => {
     const { url } = await start({ exceptionFactory: () => new Brewing({ mine: true }) });
-    expect(await (await connect(library, url)).ask('teapot')).toEqual({
+    expect(await (await connect(library, url)).request('teapot')).toEqual({
       event: 'exception',
       data: { mine: true },
     });
@@ -125,7 +128,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
       @SubscribeMessage('closed')
       @FreqLimit('1m', 0)
       closed() {
-        return said('never');
+        return reply('never');
       }
     }
     const { url } = await startGateways('express', library, [Filtered]);
@@ -137,7 +140,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
   it('is not called if a function of a rule fails: the client gets an error without details, and the log a line', async () => {
     const { url } = await start();
     const client = await connect(library, url);
-    expect(await client.ask('fails')).toEqual({
+    expect(await client.request('fails')).toEqual({
       event: 'exception',
       data: { status: 'error', code: 'INTERNAL_SERVER_ERROR', message: 'Internal Server Error' },
     });
@@ -150,7 +153,7 @@ describe.each(LIBRARIES)('a message handler of %s', (library) => {
   it('sets no headers', async () => {
     const { url } = await startGateways('express', library, [Odds], { headers: 'both' });
     const client = await connect(library, url);
-    expect(await client.ask('teapot')).toEqual({ event: 'exception', data: expect.anything() });
+    expect(await client.request('teapot')).toEqual({ event: 'exception', data: expect.anything() });
     expect(errors).toEqual([]);
   });
 });
@@ -160,7 +163,7 @@ describe('socket.io', () => {
     const { url } = await startGateways('express', 'socket.io', [Odds]);
     const socket = io(url, { transports: ['websocket'], forceNew: true });
     const exceptions: unknown[] = [];
-    socket.on('exception', (told: unknown) => exceptions.push(told));
+    socket.on('exception', (received: unknown) => exceptions.push(received));
     expect(await socket.emitWithAck('acknowledged', { room: 1 })).toEqual({ left: 0 });
     const answered = socket.timeout(100).emitWithAck('acknowledged', { room: 1 });
     await expect(answered).rejects.toThrow('operation has timed out');
@@ -172,7 +175,7 @@ describe('socket.io', () => {
   it('takes bytes, which have no key', async () => {
     const { url } = await startGateways('express', 'socket.io', [Odds], inRedis());
     const client = await connect('socket.io', url);
-    expect(await client.askTimes(2, 'binary', Buffer.from('room'))).toEqual([said([4, 0]), denied()]);
+    expect(await client.requestTimes(2, 'binary', Buffer.from('room'))).toEqual([reply([4, 0]), denied()]);
     expect(await keysOf(suite.client, suite.namespace)).toEqual([
       expect.stringMatching(/:!ip:127\.0\.0\.1$|127\.0\.0\.1$/),
     ]);

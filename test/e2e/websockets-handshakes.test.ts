@@ -17,7 +17,7 @@ import { redisSuite } from '../support/redis-suite.js';
 import { keysOf } from '../support/redis.js';
 import { freePort } from '../support/server.js';
 import { signal } from '../support/signal.js';
-import { closeClients, connect, LIBRARIES, startGateways, denied, said } from '../support/sockets.js';
+import { closeClients, connect, LIBRARIES, startGateways, denied, reply } from '../support/sockets.js';
 
 const suite = redisSuite();
 const inRedis = (): FreqLimitOptions => limitsIn('redis', suite);
@@ -29,7 +29,7 @@ class Tokens {
   @SubscribeMessage('token')
   @FreqLimit({ window: '1m', limit: 1, key: '{query.token}', onMissingKey: 'deny' })
   token() {
-    return said('token');
+    return reply('token');
   }
 }
 
@@ -40,7 +40,7 @@ class Addresses {
   @SubscribeMessage('ip')
   @FreqLimit('1m', 1, '{ip}')
   ip() {
-    return said('ip');
+    return reply('ip');
   }
 }
 
@@ -53,19 +53,19 @@ describe.each(LIBRARIES)('the address of a client of %s', (library) => {
     const { url } = await startGateways('express', library, [Addresses], inRedis(), {
       prepare: (app) => void app.getHttpAdapter().getInstance().set('trust proxy', 'loopback'),
     });
-    const ask = async (address: string) => (await connect(library, url, from(address))).ask('ip', {});
-    expect(await ask('6.6.6.1, 198.51.100.9')).toEqual(said('ip'));
-    expect(await ask('6.6.6.2, ::ffff:198.51.100.9')).toEqual(denied());
-    expect(await ask('198.51.100.10')).toEqual(said('ip'));
+    const send = async (address: string) => (await connect(library, url, from(address))).request('ip', {});
+    expect(await send('6.6.6.1, 198.51.100.9')).toEqual(reply('ip'));
+    expect(await send('6.6.6.2, ::ffff:198.51.100.9')).toEqual(denied());
+    expect(await send('198.51.100.10')).toEqual(reply('ip'));
     expect(await addresses()).toEqual(['198.51.100.10', '198.51.100.9']);
     expect(warnings).toEqual([]);
   });
 
   it.each(PLATFORMS)('is the socket’s if no proxy is trusted, with one warning, on %s', async (platform) => {
     const { url } = await startGateways(platform, library, [Addresses], inRedis());
-    const ask = async (address: string) => (await connect(library, url, from(address))).ask('ip', {});
-    expect(await ask('198.51.100.1')).toEqual(said('ip'));
-    expect(await ask('198.51.100.2')).toEqual(denied());
+    const send = async (address: string) => (await connect(library, url, from(address))).request('ip', {});
+    expect(await send('198.51.100.1')).toEqual(reply('ip'));
+    expect(await send('198.51.100.2')).toEqual(denied());
     expect(await addresses()).toEqual(['127.0.0.1']);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain('contextAdapters');
@@ -108,7 +108,7 @@ describe('a handshake', () => {
 
   it('of ws with a repeated parameter has none', async () => {
     const { url } = await startGateways('express', 'ws', [Tokens]);
-    const { data } = await (await connect('ws', url, { query })).ask('token');
+    const { data } = await (await connect('ws', url, { query })).request('token');
     expect(data).toMatchObject({ code: 'BAD_REQUEST' });
   });
 
@@ -117,14 +117,14 @@ describe('a handshake', () => {
     // its own client would merge them
     const path = `socket.io/?EIO=4&transport=websocket&${query}`;
     const socket = new WebSocket(`${url.replace('http', 'ws')}/${path}`);
-    const told: string[] = [];
-    socket.on('message', (packet: Buffer) => told.push(packet.toString()));
-    await until(() => told.length === 1);
+    const received: string[] = [];
+    socket.on('message', (packet: Buffer) => received.push(packet.toString()));
+    await until(() => received.length === 1);
     socket.send('40');
-    await until(() => told.length === 2);
+    await until(() => received.length === 2);
     socket.send('42["token"]');
-    await until(() => told.length === 3);
-    expect(told[2]).toContain('"code":"BAD_REQUEST"');
+    await until(() => received.length === 3);
+    expect(received[2]).toContain('"code":"BAD_REQUEST"');
     socket.close();
   });
 });
@@ -138,19 +138,19 @@ describe('a gateway of ws on its own port', () => {
       @SubscribeMessage('token')
       @FreqLimit('1m', 1, '{query.token}{headers.x-tenant}')
       token() {
-        return said('token');
+        return reply('token');
       }
       @SubscribeMessage('ip')
       @FreqLimit('1m', 1, '{ip}')
       ip() {
-        return said('ip');
+        return reply('ip');
       }
     }
     await startGateways('express', 'ws', [Own], inRedis());
     const arrival = { query: 'token=t', headers: { 'x-tenant': 'acme' } };
     const client = await connect('ws', `http://127.0.0.1:${port}`, arrival);
-    expect(await client.askTimes(2, 'token')).toEqual([said('token'), denied()]);
-    expect(await client.askTimes(2, 'ip')).toEqual([said('ip'), denied()]);
+    expect(await client.requestTimes(2, 'token')).toEqual([reply('token'), denied()]);
+    expect(await client.requestTimes(2, 'ip')).toEqual([reply('ip'), denied()]);
     const keys = await keysOf(suite.client, suite.namespace);
     expect(keys.map((key) => key.slice(key.indexOf('60000:') + 6)).sort()).toEqual(['127.0.0.1', 't|acme']);
   });
@@ -162,18 +162,18 @@ describe('a gateway of ws on its own port', () => {
       @SubscribeMessage('ip')
       @FreqLimit('1m', 1, '{ip}')
       ip() {
-        return said('ip');
+        return reply('ip');
       }
       @SubscribeMessage('token')
       @FreqLimit({ window: '1m', limit: 1, key: '{query.token}', onMissingKey: 'deny' })
       token() {
-        return said('token');
+        return reply('token');
       }
     }
     await startGateways('fastify', 'ws', [Own], inRedis());
     const client = await connect('ws', `http://127.0.0.1:${port}`, { query: 'token=t' });
-    expect(await client.askTimes(2, 'ip')).toEqual([said('ip'), denied()]);
-    expect((await client.ask('token')).data).toMatchObject({ code: 'BAD_REQUEST' });
+    expect(await client.requestTimes(2, 'ip')).toEqual([reply('ip'), denied()]);
+    expect((await client.request('token')).data).toMatchObject({ code: 'BAD_REQUEST' });
     expect((await keysOf(suite.client, suite.namespace))[0]).toMatch(/:127\.0\.0\.1$/);
   });
 });
@@ -189,17 +189,17 @@ describe.each(PLATFORMS)('a client on a unix socket, %s', (platform) => {
     }
     local.listen(path);
     await once(local, 'listening');
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     for (const message of [1, 2]) {
       const socket = new WebSocket(`ws+unix:${path}:/`);
       await once(socket, 'open');
       socket.send(JSON.stringify({ event: 'ip', data: { message } }));
       const [answer] = (await once(socket, 'message')) as [Buffer];
-      told.push(JSON.parse(answer.toString()));
+      received.push(JSON.parse(answer.toString()));
       socket.close();
     }
-    expect(told).toEqual([said('ip'), denied()]);
-    expect(await (await connect('ws', url)).ask('ip', {})).toEqual(said('ip'));
+    expect(received).toEqual([reply('ip'), denied()]);
+    expect(await (await connect('ws', url)).request('ip', {})).toEqual(reply('ip'));
     const keys = (await keysOf(suite.client, suite.namespace)).map((key) => key.split(':').at(-1));
     expect(keys.sort()).toEqual(['!no-address', '127.0.0.1']);
     expect(warnings).toEqual([expect.stringMatching(/^FREQ_LIMIT_NO_ADDRESS: A request has no IP address/)]);
@@ -213,13 +213,13 @@ describe('socket.io', () => {
     const { url } = await startGateways('express', 'socket.io', [Tokens, Addresses]);
     for (const transports of [['polling'], ['polling', 'websocket']]) {
       const socket = io(url, { transports, forceNew: true, query: { token: transports.join() } });
-      const told: string[] = [];
-      socket.onAny((event: string) => told.push(event));
+      const received: string[] = [];
+      socket.onAny((event: string) => received.push(event));
       await new Promise((resolve) => socket.once('connect', () => resolve(undefined)));
       socket.emit('token', {});
       socket.emit('token', {});
-      await until(() => told.length === 2);
-      expect(told).toEqual(['said', 'exception']);
+      await until(() => received.length === 2);
+      expect(received).toEqual(['reply', 'exception']);
       socket.disconnect();
     }
   });
@@ -234,7 +234,7 @@ describe('the examples', () => {
     const client = await connect('socket.io', url, {
       headers: { 'x-forwarded-for': '6.6.6.6, 198.51.100.9' },
     });
-    expect(await client.ask('ip', {})).toEqual(said('ip'));
+    expect(await client.request('ip', {})).toEqual(reply('ip'));
     expect((await keysOf(suite.client, suite.namespace))[0]).toMatch(/:198\.51\.100\.9$/);
   });
 });

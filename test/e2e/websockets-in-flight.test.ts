@@ -18,9 +18,9 @@ import {
   connect,
   LIBRARIES,
   startGateways,
-  type Told,
+  type Received,
   denied,
-  said,
+  reply,
 } from '../support/sockets.js';
 
 const suite = redisSuite();
@@ -62,7 +62,7 @@ class InFlight {
   @UseGuards(Overtaken)
   verdict(@MessageBody() text: string, @FreqLimitVerdict() { tightest }: Verdict) {
     Overtaken.let();
-    return said([text, tightest?.limit]);
+    return reply([text, tightest?.limit]);
   }
   @SubscribeMessage('failures')
   @FreqLimit({ window: '1m', limit: 9, key: message, countWhen: 'failure' })
@@ -70,12 +70,12 @@ class InFlight {
   failures(@MessageBody() text: string) {
     Overtaken.let();
     if (text.endsWith('wrong')) throw new WsException('wrong');
-    return said(text);
+    return reply(text);
   }
   @SubscribeMessage('ten')
   @FreqLimit('1m', 10)
   ten(@FreqLimitVerdict() { tightest }: Verdict) {
-    return said(tightest?.remaining);
+    return reply(tightest?.remaining);
   }
   @SubscribeMessage('ten-failures')
   @FreqLimit({ window: '1m', limit: 10, countWhen: 'failure' })
@@ -94,10 +94,10 @@ describe.each(LIBRARIES)('messages in flight on one client of %s', (library) => 
       keys.map(async (key) => [key.slice(key.lastIndexOf(':') + 1), await suite.client.get(key)]),
     );
   };
-  const toldOf = async (client: Client, count: number): Promise<Told[]> => {
-    const told: Told[] = [];
-    for (let i = 0; i < count; i++) told.push(await client.next());
-    return told;
+  const receivedBy = async (client: Client, count: number): Promise<Received[]> => {
+    const received: Received[] = [];
+    for (let i = 0; i < count; i++) received.push(await client.next());
+    return received;
   };
 
   it.each([
@@ -108,10 +108,10 @@ describe.each(LIBRARIES)('messages in flight on one client of %s', (library) => 
     const { url } = await startGateways('express', library, [InFlight], inRedis());
     const client = await connect(library, url);
     for (let i = 0; i < 200; i++) client.send('ten', payload);
-    const told = await toldOf(client, 200);
-    const seen = told.filter(({ event }) => event === 'said').map(({ data }) => data);
+    const received = await receivedBy(client, 200);
+    const seen = received.filter(({ event }) => event === 'reply').map(({ data }) => data);
     expect(seen.sort((a, b) => Number(b) - Number(a))).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
-    expect(told.filter(({ event }) => event === 'exception')).toEqual(Array(190).fill(denied()));
+    expect(received.filter(({ event }) => event === 'exception')).toEqual(Array(190).fill(denied()));
   });
 
   it('keep their own verdict if one overtakes another', async () => {
@@ -119,7 +119,7 @@ describe.each(LIBRARIES)('messages in flight on one client of %s', (library) => 
     const client = await connect(library, url);
     client.send('verdict', 'slow');
     client.send('verdict', 'fast');
-    expect((await toldOf(client, 2)).map(({ data }) => data)).toEqual([
+    expect((await receivedBy(client, 2)).map(({ data }) => data)).toEqual([
       ['fast', 9],
       ['slow', 5],
     ]);
@@ -133,7 +133,7 @@ describe.each(LIBRARIES)('messages in flight on one client of %s', (library) => 
     client.send('failures', 'slow-right');
     client.send('failures', 'right');
     client.send('failures', 'wrong');
-    await toldOf(client, 5);
+    await receivedBy(client, 5);
     // a message that a later guard denies has an unknown outcome, so it counts
     expect(await counters()).toEqual([
       ['refused', '1'],
@@ -146,8 +146,8 @@ describe.each(LIBRARIES)('messages in flight on one client of %s', (library) => 
     const { url } = await startGateways('express', library, [InFlight], inRedis());
     const client = await connect(library, url);
     for (let i = 0; i < 100; i++) client.send('ten-failures', 'wrong');
-    const told = await toldOf(client, 100);
-    expect(told.filter(({ data }) => (data as { message: string }).message === 'wrong')).toHaveLength(10);
+    const received = await receivedBy(client, 100);
+    expect(received.filter(({ data }) => (data as { message: string }).message === 'wrong')).toHaveLength(10);
     expect(await counters()).toEqual([['127.0.0.1', '10']]);
   });
 });
@@ -161,7 +161,7 @@ describe.each(LIBRARIES)('a long connection of %s', (library) => {
     const { url } = await startGateways('express', library, [InFlight], { onVerdict });
     const client = await connect(library, url);
     for (const payload of ['plain', {}]) {
-      for (const event of ['ten', 'ten-failures']) await client.askTimes(300, event, payload);
+      for (const event of ['ten', 'ten-failures']) await client.requestTimes(300, event, payload);
     }
     await new Promise(setImmediate);
     collect();

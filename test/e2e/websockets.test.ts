@@ -34,7 +34,7 @@ import {
   LIBRARIES,
   startGateways,
   denied,
-  said,
+  reply,
 } from '../support/sockets.js';
 
 const suite = redisSuite();
@@ -64,26 +64,26 @@ class Chat {
   @FreqLimit('1m', 2)
   @FreqLimit({ window: '1h', limit: 5, name: 'hourly' })
   two() {
-    return said('two');
+    return reply('two');
   }
   @SubscribeMessage('free')
   free() {
-    return said('free');
+    return reply('free');
   }
   @SubscribeMessage('room')
   @FreqLimit('1m', 1, 'room:{body.room}')
   room() {
-    return said('room');
+    return reply('room');
   }
   @SubscribeMessage('token')
   @FreqLimit({ window: '1m', limit: 1, key: '{query.token}', onMissingKey: 'deny' })
   token() {
-    return said('token');
+    return reply('token');
   }
   @SubscribeMessage('tenant')
   @FreqLimit('1m', 1, '{headers.X-Tenant}')
   tenant() {
-    return said('tenant');
+    return reply('tenant');
   }
   @SubscribeMessage('verdict')
   @FreqLimit('1m', 2)
@@ -97,17 +97,17 @@ class Chat {
 class Levels {
   @SubscribeMessage('a')
   a() {
-    return said('a');
+    return reply('a');
   }
   @SubscribeMessage('b')
   @FreqLimit('1m', 1)
   b() {
-    return said('b');
+    return reply('b');
   }
   @SubscribeMessage('skipped')
   @SkipFreqLimit()
   skipped() {
-    return said('skipped');
+    return reply('skipped');
   }
 }
 
@@ -116,29 +116,29 @@ describe.each(PLATFORMS)('gateways on %s', (platform) => {
     it('deny the third message at a limit of two, and keep the socket and its other messages', async () => {
       const { url } = await startGateways(platform, library, [Chat], inRedis());
       const client = await connect(library, url);
-      expect(await client.askTimes(3, 'two', { text: 'hello' })).toEqual([
-        said('two'),
-        said('two'),
+      expect(await client.requestTimes(3, 'two', { text: 'hello' })).toEqual([
+        reply('two'),
+        reply('two'),
         denied(),
       ]);
-      expect(await client.ask('free')).toEqual(said('free'));
+      expect(await client.request('free')).toEqual(reply('free'));
       expect(client.isOpen()).toBe(true);
       const keys = await keysOf(suite.client, suite.namespace);
       expect(await Promise.all(keys.map((key) => suite.client.get(key)))).toEqual(['2', '2']);
       expect(keys.map((key) => key.split(':').at(-1))).toEqual(['127.0.0.1', '127.0.0.1']);
       // another client at the same address has the same counter
-      expect(await (await connect(library, url)).ask('two', {})).toEqual(denied());
+      expect(await (await connect(library, url)).request('two', {})).toEqual(denied());
     });
 
     it('apply the rules of the module, of the class and of the handler', async () => {
       const rules = [{ window: '1m', limit: 5, name: 'app' }] as const;
       const { url } = await startGateways(platform, library, [Levels], { rules });
       const client = await connect(library, url);
-      expect(await client.ask('a')).toEqual(said('a'));
-      expect(await client.ask('b')).toEqual(said('b'));
-      expect(await client.ask('b')).toEqual(denied());
-      expect(await client.askTimes(2, 'a')).toEqual([said('a'), denied()]);
-      expect(await client.askTimes(6, 'skipped')).toEqual(Array(6).fill(said('skipped')));
+      expect(await client.request('a')).toEqual(reply('a'));
+      expect(await client.request('b')).toEqual(reply('b'));
+      expect(await client.request('b')).toEqual(denied());
+      expect(await client.requestTimes(2, 'a')).toEqual([reply('a'), denied()]);
+      expect(await client.requestTimes(6, 'skipped')).toEqual(Array(6).fill(reply('skipped')));
     });
 
     it('count by the message, the query and headers of the handshake, and the user', async () => {
@@ -149,20 +149,20 @@ describe.each(PLATFORMS)('gateways on %s', (platform) => {
         await connect(library, url, { query, headers }),
         await connect(library, url, { query: 'token=t2', headers: { 'x-tenant': 'other' } }),
       ] as const;
-      expect(await one.askTimes(2, 'room', { room: 7 })).toEqual([said('room'), denied()]);
-      expect(await one.ask('room', { room: 8 })).toEqual(said('room'));
-      expect(await two.ask('room', { room: '8' })).toEqual(denied());
-      expect(await one.askTimes(2, 'token')).toEqual([said('token'), denied()]);
-      expect(await two.ask('token')).toEqual(said('token'));
-      expect(await (await connect(library, url, { query })).ask('token')).toEqual(denied());
-      expect(await one.askTimes(2, 'tenant')).toEqual([said('tenant'), denied()]);
-      expect(await two.ask('tenant')).toEqual(said('tenant'));
+      expect(await one.requestTimes(2, 'room', { room: 7 })).toEqual([reply('room'), denied()]);
+      expect(await one.request('room', { room: 8 })).toEqual(reply('room'));
+      expect(await two.request('room', { room: '8' })).toEqual(denied());
+      expect(await one.requestTimes(2, 'token')).toEqual([reply('token'), denied()]);
+      expect(await two.request('token')).toEqual(reply('token'));
+      expect(await (await connect(library, url, { query })).request('token')).toEqual(denied());
+      expect(await one.requestTimes(2, 'tenant')).toEqual([reply('tenant'), denied()]);
+      expect(await two.request('tenant')).toEqual(reply('tenant'));
     });
 
     it('reject a message without its key with onMissingKey: deny', async () => {
       const { url } = await startGateways(platform, library, [Chat]);
       const client = await connect(library, url);
-      expect(await client.ask('token')).toEqual({
+      expect(await client.request('token')).toEqual({
         event: 'exception',
         data: {
           status: 'error',
@@ -175,7 +175,7 @@ describe.each(PLATFORMS)('gateways on %s', (platform) => {
     it('give a handler its verdict', async () => {
       const { url } = await startGateways(platform, library, [Chat]);
       const client = await connect(library, url);
-      const answers = [await client.ask('verdict', {}), await client.ask('verdict', 'plain')];
+      const answers = [await client.request('verdict', {}), await client.request('verdict', 'plain')];
       expect(answers.map(({ data }) => data)).toEqual([
         [true, 1],
         [true, 0],
@@ -190,7 +190,7 @@ class Users {
   @UseGuards(Recognise)
   @FreqLimit('1m', 1, '{user.id}')
   mine() {
-    return said('mine');
+    return reply('mine');
   }
 }
 
@@ -201,7 +201,7 @@ describe.each(LIBRARIES)('a user of %s', (library) => {
       @SubscribeMessage('who')
       @UseGuards(Recognise)
       who() {
-        return said('who');
+        return reply('who');
       }
     }
     const { url } = await startGateways('express', library, [Users, Recognised]);
@@ -210,12 +210,12 @@ describe.each(LIBRARIES)('a user of %s', (library) => {
       await connect(library, url),
       await connect(library, url),
     ];
-    await one.ask('who', { as: 'u1' });
-    await two.ask('who', { dataAs: 'u1' });
-    await three.ask('who', { as: 'u2' });
-    expect(await one.ask('mine', {})).toEqual(said('mine'));
-    expect(await two.ask('mine', {})).toEqual(denied());
-    expect(await three.ask('mine', {})).toEqual(said('mine'));
+    await one.request('who', { as: 'u1' });
+    await two.request('who', { dataAs: 'u1' });
+    await three.request('who', { as: 'u2' });
+    expect(await one.request('mine', {})).toEqual(reply('mine'));
+    expect(await two.request('mine', {})).toEqual(denied());
+    expect(await three.request('mine', {})).toEqual(reply('mine'));
   });
 });
 
@@ -259,16 +259,16 @@ describe('a gateway with limits', () => {
     @SubscribeMessage('one')
     @FreqLimit('1m', 1)
     one() {
-      return said('one');
+      return reply('one');
     }
     @SubscribeMessage('two')
     @FreqLimit('1m', 1)
     two() {
-      return said('two');
+      return reply('two');
     }
     @SubscribeMessage('free')
     free() {
-      return said('free');
+      return reply('free');
     }
   }
   @WebSocketGateway()
@@ -277,7 +277,7 @@ describe('a gateway with limits', () => {
     @SubscribeMessage('guarded')
     @FreqLimit('1m', 1)
     guarded() {
-      return said('guarded');
+      return reply('guarded');
     }
   }
 
@@ -285,11 +285,11 @@ describe('a gateway with limits', () => {
     // without `startGateways`, which adds the guard where Nest does not
     const { url } = await startApp('express', { providers: [Unguarded, Guarded] });
     const client = await connect('socket.io', url);
-    expect(await client.askTimes(2, 'one')).toEqual([
-      said('one'),
-      HAS_GLOBAL_GUARDS ? denied() : said('one'),
+    expect(await client.requestTimes(2, 'one')).toEqual([
+      reply('one'),
+      HAS_GLOBAL_GUARDS ? denied() : reply('one'),
     ]);
-    expect(await client.askTimes(2, 'guarded')).toEqual([said('guarded'), denied()]);
+    expect(await client.requestTimes(2, 'guarded')).toEqual([reply('guarded'), denied()]);
     const warning =
       'FREQ_LIMIT_UNPROTECTED_MESSAGE_HANDLER: Unguarded.one, Unguarded.two: FreqLimitGuard does not protect these ' +
       'message handlers, so their limits have no effect. This version of Nest does not apply global guards to gateways. ' +
@@ -302,10 +302,13 @@ describe('the examples', () => {
   it.each(LIBRARIES)('limit messages and rooms, with %s', async (library) => {
     const { url } = await startGateways('express', library, [ChatGateway]);
     const client = await connect(library, url);
-    expect(await client.ask('left')).toEqual({ event: 'left', data: 29 });
+    expect(await client.request('left')).toEqual({ event: 'left', data: 29 });
     const hello = { room: 'lobby', text: 'hello' };
-    expect(await client.askTimes(6, 'say', hello)).toEqual([...Array(5).fill(said('hello')), denied(10)]);
-    expect(await client.ask('left', 'plain')).toEqual({ event: 'left', data: 28 });
+    expect(await client.requestTimes(6, 'say', hello)).toEqual([
+      ...Array(5).fill({ event: 'said', data: 'hello' }),
+      denied(10),
+    ]);
+    expect(await client.request('left', 'plain')).toEqual({ event: 'left', data: 28 });
   });
 
   it('limit handshakes of ws', async () => {
@@ -334,7 +337,7 @@ describe('socket.io', () => {
       @SubscribeMessage('token')
       @FreqLimit('1m', 1, '{query.token}')
       token() {
-        return said('admin');
+        return reply('admin');
       }
     }
     const { url } = await startGateways('express', 'socket.io', [Chat, Admin]);
@@ -342,7 +345,7 @@ describe('socket.io', () => {
       await connect('socket.io', url, { query: 'token=a' }),
       await connect('socket.io', `${url}/admin`, { query: 'token=a' }),
     ];
-    expect(await chat.askTimes(2, 'token')).toEqual([said('token'), denied()]);
-    expect(await admin.askTimes(2, 'token')).toEqual([said('admin'), denied()]);
+    expect(await chat.requestTimes(2, 'token')).toEqual([reply('token'), denied()]);
+    expect(await admin.requestTimes(2, 'token')).toEqual([reply('admin'), denied()]);
   });
 });

@@ -3,10 +3,15 @@ import { Query, Resolver } from '@nestjs/graphql';
 import { MessagePattern } from '@nestjs/microservices';
 import { FreqLimit, FreqLimitService, SkipFreqLimit } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
-import { ask as askGraphql, fields, startGraphql } from '../support/graphql.js';
+import { execute, fields, startGraphql } from '../support/graphql.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
 import { captureLog } from '../support/log.js';
-import { callerOf, closeMicroservices, startMicroservice, transportOf } from '../support/microservices.js';
+import {
+  messageClient,
+  closeMicroservices,
+  startMicroservice,
+  transportOf,
+} from '../support/microservices.js';
 import { redisSuite } from '../support/redis-suite.js';
 
 // Nest keeps routes, guards and interceptors on the function of a handler, so copies of the function have them too.
@@ -200,10 +205,10 @@ describe('wrapped handlers on other transports', () => {
     }
     const transport = await transportOf('tcp');
     await startMicroservice(transport, { controllers: [Messages] });
-    const caller = callerOf(transport);
+    const client = messageClient(transport);
     const denied = { error: expect.objectContaining({ code: 'TOO_MANY_REQUESTS' }) as unknown };
-    expect([await caller.ask('second', {}), await caller.ask('second', {})]).toEqual(['ok', denied]);
-    expect([await caller.ask('first', {}), await caller.ask('first', {})]).toEqual(['ok', denied]);
+    expect([await client.send('second', {}), await client.send('second', {})]).toEqual(['ok', denied]);
+    expect([await client.send('first', {}), await client.send('first', {})]).toEqual(['ok', denied]);
   });
 
   it.each(WAYS)('for resolvers that %s metadata have the limits of their method', async (way) => {
@@ -218,7 +223,7 @@ describe('wrapped handlers on other transports', () => {
     }
     const { url } = await startGraphql('apollo', { resolvers: [Words] });
     for (const field of ['second', 'first']) {
-      const answers = await fields(2, field, () => askGraphql(url, `{ ${field} }`));
+      const answers = await fields(2, field, () => execute(url, `{ ${field} }`));
       expect(answers).toEqual(['ok', 'TOO_MANY_REQUESTS']);
     }
   });

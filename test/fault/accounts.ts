@@ -1,16 +1,16 @@
 import type { Check, CheckResult } from '../../src/core/check.js';
 import type { RefundLedger } from './refund-ledger.js';
 
-/** One request and its answer; `undefined` where its policy has denied it as a whole. */
-export interface Request {
+/** One request and its results; `undefined` if its policy denied it as a whole. */
+export interface SentRequest {
   readonly checks: readonly Check[];
   readonly results: readonly CheckResult[] | undefined;
   readonly waitMs: number;
-  /** The part of the wait in which this process itself stood still. */
+  /** The part of the wait in which this process itself was blocked. */
   readonly stallMs: number;
 }
 
-/** How many units a counter must hold at least and at most, by what its requests were answered. */
+/** The lowest and highest count that the answers of its requests allow for a counter. */
 interface Account {
   least: number;
   most: number;
@@ -18,11 +18,11 @@ interface Account {
 
 export interface Accounts {
   readonly byKey: ReadonlyMap<string, Account>;
-  /** Refunds without an answer: they may have been carried out, and are the one reason beside late charges for doubt. */
+  /** Refunds without an answer, which may have been executed: besides late charges the only reason for doubt. */
   readonly unanswered: readonly string[];
-  /** Checks that were answered without the store: they may have been charged late. */
+  /** Checks that were answered without the store, which may have been charged late. */
   readonly withoutStore: number;
-  /** Charged by requests that were denied in the end, and never given back. */
+  /** Charged by requests that were denied, and never refunded. */
   readonly kept: readonly string[];
 }
 
@@ -30,7 +30,7 @@ const NOT_CHARGED = { least: 0, most: 0 };
 const CHARGED = { least: 1, most: 1 };
 const IN_DOUBT = { least: 0, most: 1 };
 
-export function accountsOf(requests: readonly Request[], ledger: RefundLedger): Accounts {
+export function accountsOf(requests: readonly SentRequest[], ledger: RefundLedger): Accounts {
   const byKey = new Map<string, Account>();
   const [unanswered, kept]: [string[], string[]] = [[], []];
   let withoutStore = 0;
@@ -57,12 +57,12 @@ function chargeOf(
 ): Account {
   if (refund === 'given') return NOT_CHARGED;
   if (refund === 'unanswered') return IN_DOUBT;
-  // charged late, or not at all
+  // charged late or not at all
   if (result?.source !== 'store') return IN_DOUBT;
   return result.allowed && passes ? CHARGED : NOT_CHARGED;
 }
 
-/** The counters that hold what no answer and no missing one explains. */
+/** The counters whose count no answer and no missing answer explains. */
 export function unexplained({ byKey }: Accounts, counters: ReadonlyMap<string, number>): string[] {
   const keys = new Set([...byKey.keys(), ...counters.keys()]);
   return [...keys].flatMap((key) => {
@@ -70,6 +70,6 @@ export function unexplained({ byKey }: Accounts, counters: ReadonlyMap<string, n
     const units = counters.get(key) ?? 0;
     return units >= least && units <= most
       ? []
-      : [`${key} holds ${units} units, and ${least} to ${most} are accounted for`];
+      : [`${key} has ${units} units, but its requests explain ${least} to ${most}`];
   });
 }

@@ -1,4 +1,4 @@
-/** Keeps this process from everything else, without taking the machine from others. */
+/** Blocks this process without using the processor. */
 export function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -1,4 +1,4 @@
-/** From 0 to 1, the same in the same order for the same seed. */
+/** Random numbers from 0 to 1; the same seed gives the same numbers. */
 export type Chance = () => number;
 
 /** The generator mulberry32. */

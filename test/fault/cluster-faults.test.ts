@@ -2,7 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Check, OnStoreError } from '../../src/core/check.js';
 import { until } from '../support/cluster.js';
 import type { Server } from '../support/server.js';
-import { type Books, booksOf, IN_FLIGHT, isExact, startLoad, type Visit, visitMany } from './cluster-load.js';
+import {
+  type Books,
+  booksOf,
+  IN_FLIGHT,
+  isExact,
+  startLoad,
+  type SentRequest,
+  sendMany,
+} from './cluster-load.js';
 import { BOUND_MS, freeze, kill, thaw } from './cluster-store.js';
 import {
   cluster,
@@ -23,7 +31,7 @@ const table = new FaultTable();
 clusterSuite();
 afterAll(() => table.write());
 
-/** What holds of every fault. */
+/** The expectations of every fault. */
 function expectSound(books: Books): void {
   expect(books).toMatchObject({ doubled: 0, withoutEnd: 0 });
   expect(books.longestForStoreMs).toBeLessThanOrEqual(BOUND_MS);
@@ -32,32 +40,32 @@ function expectSound(books: Books): void {
 describe('a slot that moves', () => {
   onCluster();
 
-  it('there and back under load is noticed by nobody', async () => {
+  it('there and back under load affects no request', async () => {
     const shop = await open({ cluster: cluster.nodes });
     const shared = shop.on('shared', 'everybody', { limit: MANY });
     const home = homeOf(shop, shared);
     const [from, to] = [cluster.primaries[home]!, cluster.primaries[(home + 1) % 3]!];
     const load = startLoad(shop, () => shared);
-    await until(() => load.visits.length > 500);
+    await until(() => load.requests.length > 500);
     for (let i = 0; i < 3; i++) {
       await cluster.moveSlot(shop.slotOf(shared), from, to, () => sleep(100));
       await cluster.moveSlot(shop.slotOf(shared), to, from, () => sleep(100));
     }
-    const visits = await load.stop();
-    const books = booksOf(visits, await countersOf(shop));
+    const requests = await load.stop();
+    const books = booksOf(requests, await countersOf(shop));
     table.add(
       'slot moved there and back three times',
       books,
       shop.lines.length,
-      books.refusedForMs(load.sinceMs),
+      books.withoutStoreForMs(load.sinceMs),
     );
     expectSound(books);
-    expect(books).toMatchObject({ refused: 0, late: 0, lost: 0, handedOutTwice: 0 });
-    expect(await used(shop, shared)).toBe(visits.length);
+    expect(books).toMatchObject({ withoutStore: 0, late: 0, lost: 0, handedOutTwice: 0 });
+    expect(await used(shop, shared)).toBe(requests.length);
     expect(shop.lines).toEqual([]);
   });
 
-  it('and stays half moved answers requests of several keys, all or none', async () => {
+  it('and stays half moved charges requests of several keys all or none', async () => {
     const shop = await open({ cluster: cluster.nodes }, { hashTag: () => 'moving' });
     const old = Array.from({ length: 8 }, (_, i) => shop.on('old', String(i), { limit: MANY }));
     const full = shop.on('full', 'x');
@@ -66,25 +74,25 @@ describe('a slot that moves', () => {
     const [from, to] = [cluster.primaries[home]!, cluster.primaries[(home + 1) % 3]!];
     const passes = (i: number): Check[] => [...old, shop.on('new', `a${i}`), shop.on('new', `b${i}`)];
     const denied = (i: number): Check[] => [...old, shop.on('denied', String(i)), full];
-    const passed: Visit[] = [];
-    const refused: Visit[] = [];
+    const passed: SentRequest[] = [];
+    const withoutStore: SentRequest[] = [];
     await cluster.moveSlot(shop.slotOf(full), from, to, async () => {
       expect(await cluster.client(to).cluster('COUNTKEYSINSLOT', shop.slotOf(full))).toBe(1);
       const end = performance.now() + 1_000;
       for (let i = 0; performance.now() < end; i += IN_FLIGHT) {
         const [some, others] = await Promise.all([
-          visitMany(shop, IN_FLIGHT, (k) => passes(i + k)),
-          visitMany(shop, IN_FLIGHT, (k) => denied(i + k)),
+          sendMany(shop, IN_FLIGHT, (k) => passes(i + k)),
+          sendMany(shop, IN_FLIGHT, (k) => denied(i + k)),
         ]);
         passed.push(...some);
-        refused.push(...others);
+        withoutStore.push(...others);
       }
     });
-    const all = [...passed, ...refused];
+    const all = [...passed, ...withoutStore];
     expect(all.filter((one) => !isExact(one))).toHaveLength(0);
     expect(booksOf(all, []).longestForStoreMs).toBeLessThanOrEqual(BOUND_MS);
     expect(passed.filter(({ results }) => results.some(({ allowed }) => !allowed))).toHaveLength(0);
-    expect(refused.filter(({ results }) => results.every(({ allowed }) => allowed))).toHaveLength(0);
+    expect(withoutStore.filter(({ results }) => results.every(({ allowed }) => allowed))).toHaveLength(0);
     const counters = await countersOf(shop);
     const unitsOf = (rule: string): number[] =>
       counters.filter(({ key }) => key.includes(`:${rule}:`)).map(({ used: units }) => units);
@@ -98,84 +106,89 @@ describe('a slot that moves', () => {
 describe('a planned failover', () => {
   onCluster({ replicas: 1 });
 
-  it('refuses few visits and loses none', async () => {
+  it('answers few requests without the store and loses none', async () => {
     const shop = await open({ cluster: cluster.nodes });
     const shared = sharedOnEach(shop);
     const load = startLoad(shop, (own) => shared[homeOf(shop, own)]!);
-    await until(() => load.visits.length > 500);
+    await until(() => load.requests.length > 500);
     const [replica] = cluster.replicas as [Server];
     const sinceMs = performance.now();
     await cluster.client(replica).cluster('FAILOVER');
     await until(async () => (await cluster.client(replica).info('replication')).includes('role:master'));
     await sleep(1_500);
-    const visits = await load.stop();
+    const requests = await load.stop();
     const primaries = [replica, ...cluster.primaries.slice(1)];
-    const books = booksOf(visits, await countersOf(shop, primaries));
-    table.add('planned failover', books, shop.lines.length, books.refusedForMs(sinceMs));
+    const books = booksOf(requests, await countersOf(shop, primaries));
+    table.add('planned failover', books, shop.lines.length, books.withoutStoreForMs(sinceMs));
     expectSound(books);
     expect(books).toMatchObject({ lost: 0, handedOutTwice: 0 });
-    expect(books.refused).toBeLessThanOrEqual(2 * IN_FLIGHT);
+    expect(books.withoutStore).toBeLessThanOrEqual(2 * IN_FLIGHT);
     expect(books.late).toBeLessThanOrEqual(IN_FLIGHT);
   });
 });
 
 describe('a primary', () => {
-  // else a cluster that misses some slots takes visits for none
+  // otherwise a cluster with missing slots serves no slots
   onCluster({ replicas: 1, args: ['--cluster-require-full-coverage', 'no'] });
 
-  it('that hangs when something is to be given back to it makes nobody wait twice', async () => {
+  it('that hangs during a refund makes no request wait twice', async () => {
     const shop = await open({ cluster: cluster.nodes });
     const shared = sharedOnEach(shop, { onStoreError: 'deny' });
     await consume(shop, ...shared);
     freeze(cluster.primaries[1]!);
-    const half = visitMany(shop, 1, () => shared.slice(0, 2));
+    const half = sendMany(shop, 1, () => shared.slice(0, 2));
     await sleep(100);
     freeze(cluster.primaries[0]!);
-    const visits = await half;
+    const requests = await half;
     cluster.primaries.slice(0, 2).forEach(thaw);
-    expect(visits[0]!.results).toEqual([]);
-    expect(booksOf(visits, []).longestForStoreMs).toBeLessThanOrEqual(BOUND_MS);
+    expect(requests[0]!.results).toEqual([]);
+    expect(booksOf(requests, []).longestForStoreMs).toBeLessThanOrEqual(BOUND_MS);
   });
 
-  it('that hangs for a moment is answered for, and is back soon after', async () => {
+  it('that hangs for a moment is replaced by the policy, and used again soon after', async () => {
     const shop = await open({ cluster: cluster.nodes });
     const shared = sharedOnEach(shop);
     const load = startLoad(shop, (own) => shared[homeOf(shop, own)]!);
-    await until(() => load.visits.length > 500);
+    await until(() => load.requests.length > 500);
     freeze(cluster.primaries[0]!);
     await sleep(800);
     thaw(cluster.primaries[0]!);
     const sinceMs = performance.now();
     await sleep(2_500);
-    const visits = await load.stop();
-    const books = booksOf(visits, await countersOf(shop));
-    table.add('primary hangs for 0.8 s', books, shop.lines.length, books.refusedForMs(sinceMs));
+    const requests = await load.stop();
+    const books = booksOf(requests, await countersOf(shop));
+    table.add('primary hangs for 0.8 s', books, shop.lines.length, books.withoutStoreForMs(sinceMs));
     expectSound(books);
     expect(books).toMatchObject({ lost: 0, handedOutTwice: 0 });
-    expect(books.refused).toBeGreaterThan(0);
-    expect(books.refusedForMs(sinceMs)).toBeLessThanOrEqual(2_000);
+    expect(books.withoutStore).toBeGreaterThan(0);
+    expect(books.withoutStoreForMs(sinceMs)).toBeLessThanOrEqual(2_000);
     expect(shop.store.health().isUp).toBe(true);
   });
 
-  it('that is killed is answered for until its replica takes over, and the others go on', async () => {
+  it('that is killed is replaced by the policy until its replica takes over, and the others go on', async () => {
     const shop = await open({ cluster: cluster.nodes });
     const shared = sharedOnEach(shop);
     const load = startLoad(shop, (own) => shared[homeOf(shop, own)]!);
-    await until(() => load.visits.length > 500);
+    await until(() => load.requests.length > 500);
     const sinceMs = performance.now();
     kill(cluster.primaries[0]!);
     await until(() => !shop.store.health().isUp);
     await until(() => shop.store.health().isUp);
     await sleep(1_000);
-    const visits = await load.stop();
+    const requests = await load.stop();
     const primaries = [cluster.replicas[0]!, ...cluster.primaries.slice(1)];
-    const books = booksOf(visits, await countersOf(shop, primaries));
-    table.add('primary killed, replica takes over', books, shop.lines.length, books.refusedForMs(sinceMs));
+    const books = booksOf(requests, await countersOf(shop, primaries));
+    table.add(
+      'primary killed, replica takes over',
+      books,
+      shop.lines.length,
+      books.withoutStoreForMs(sinceMs),
+    );
     expectSound(books);
-    const others = visits.filter(({ checks }) => homeOf(shop, checks[0]!) !== 0);
+    const others = requests.filter(({ checks }) => homeOf(shop, checks[0]!) !== 0);
     expect(others.filter((one) => !isExact(one))).toHaveLength(0);
     expect(booksOf(others, [])).toMatchObject({ handedOutTwice: 0 });
-    expect(books.refusedForMs(sinceMs)).toBeLessThanOrEqual(1_500 + 4_000);
+    expect(books.withoutStoreForMs(sinceMs)).toBeLessThanOrEqual(1_500 + 4_000);
     expect(shop.lines).toEqual([
       expect.stringMatching(/^FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable/),
       expect.stringMatching(/^FREQ_LIMIT_STORE_RECOVERED: Redis is available again/),
@@ -184,15 +197,15 @@ describe('a primary', () => {
   });
 });
 
-describe('a cluster that is gone as a whole', () => {
+describe('an unreachable cluster', () => {
   onCluster();
 
   const POLICIES: readonly OnStoreError[] = ['memory', 'allow', 'deny'];
 
-  /** 200 visits under each policy, each with a client of its own that was well before. */
-  async function visitEach(makeFault: () => void) {
+  /** 200 requests under each policy, each with its own client, which has worked before. */
+  async function sendEach(makeFault: () => void) {
     const shops = await Promise.all(POLICIES.map(() => open({ cluster: cluster.nodes })));
-    for (const shop of shops) await visitMany(shop, 60, (i) => [shop.on('own', `before-${i}`)]);
+    for (const shop of shops) await sendMany(shop, 60, (i) => [shop.on('own', `before-${i}`)]);
     makeFault();
     return Promise.all(
       shops.map(async (shop, i) => {
@@ -202,39 +215,39 @@ describe('a cluster that is gone as a whole', () => {
           shop.on('own', String(k), { onStoreError }),
           shared[k % 3]!,
         ];
-        return { shop, visits: await visitMany(shop, 200, checksOf) };
+        return { shop, requests: await sendMany(shop, 200, checksOf) };
       }),
     );
   }
 
-  function expectPolicies(answers: readonly { readonly visits: readonly Visit[] }[]): void {
-    const sources = answers.map(({ visits }) => [
+  function expectPolicies(answers: readonly { readonly requests: readonly SentRequest[] }[]): void {
+    const sources = answers.map(({ requests }) => [
       ...new Set(
-        visits.flatMap(({ results }) =>
-          results.length === 0 ? ['refused'] : results.map(({ source }) => source),
+        requests.flatMap(({ results }) =>
+          results.length === 0 ? ['unavailable'] : results.map(({ source }) => source),
         ),
       ),
     ]);
-    expect(sources).toEqual([['memory'], ['allow'], ['refused']]);
-    expect(answers.map(({ visits }) => visits.length)).toEqual([200, 200, 200]);
+    expect(sources).toEqual([['memory'], ['allow'], ['unavailable']]);
+    expect(answers.map(({ requests }) => requests.length)).toEqual([200, 200, 200]);
   }
 
-  it('since it hangs is answered for in time under every policy, and found again', async () => {
-    const answers = await visitEach(() => cluster.primaries.forEach(freeze));
+  it('that hangs is replaced by every policy in time, and used again', async () => {
+    const answers = await sendEach(() => cluster.primaries.forEach(freeze));
     cluster.primaries.forEach(thaw);
     const sinceMs = performance.now();
     for (const { shop } of answers) {
       await until(async () => {
-        await visitMany(shop, IN_FLIGHT, (i) => [shop.on('again', String(i))]);
+        await sendMany(shop, IN_FLIGHT, (i) => [shop.on('again', String(i))]);
         return shop.store.health().isUp;
       });
     }
     const toNormalMs = performance.now() - sinceMs;
-    for (const [i, { shop, visits }] of answers.entries()) {
-      const books = booksOf(visits, await countersOf(shop));
+    for (const [i, { shop, requests }] of answers.entries()) {
+      const books = booksOf(requests, await countersOf(shop));
       table.add(`all primaries hang, '${POLICIES[i]}'`, books, shop.lines.length, toNormalMs);
       expectSound(books);
-      // some more are asked until five answers of a server have failed to come
+      // more requests are sent until five calls of a server have timed out
       expect(books.late).toBeLessThanOrEqual(2 * IN_FLIGHT);
       expect(shop.lines).toHaveLength(2);
     }
@@ -242,10 +255,10 @@ describe('a cluster that is gone as a whole', () => {
     expect(toNormalMs).toBeLessThan(4_000);
   });
 
-  it('since it was killed is answered for in time under every policy', async () => {
-    const answers = await visitEach(() => cluster.primaries.forEach(kill));
-    for (const [i, { shop, visits }] of answers.entries()) {
-      const books = booksOf(visits, []);
+  it('that was killed is replaced by every policy in time', async () => {
+    const answers = await sendEach(() => cluster.primaries.forEach(kill));
+    for (const [i, { shop, requests }] of answers.entries()) {
+      const books = booksOf(requests, []);
       table.add(`all primaries killed, '${POLICIES[i]}'`, books, shop.lines.length, NaN);
       expectSound(books);
       expect(shop.lines).toHaveLength(1);

@@ -4,73 +4,77 @@ import type { ClusterStore, Counter } from './cluster-store.js';
 import { StallClock } from './stall-clock.js';
 
 export const IN_FLIGHT = 30;
-/** Keeps some thousands of visits a second, so that a slot can be moved faster than it fills. */
+/** Limits the load to some thousands of requests a second, so that moving a slot is faster than filling it. */
 const PAUSE_MS = 4;
 
-/** One visit under load: a counter of its own, which is twice charged only if the visit was, and one that many share. */
-export interface Visit {
+/** One request under load. Its own counter shows whether it was charged twice; the other counter is shared. */
+export interface SentRequest {
   readonly fromMs: number;
   readonly waitMs: number;
-  /** The part of the wait in which this process itself stood still. */
+  /** The part of the wait in which this process itself was blocked. */
   readonly stallMs: number;
-  /** Nothing where the visit was refused as a whole. */
+  /** Empty if the request was answered with 503. */
   readonly results: readonly CheckResult[];
   readonly checks: readonly Check[];
 }
 
 export interface Load {
-  /** When it began. */
+  /** When it was sent. */
   readonly sinceMs: number;
-  /** All visits so far. */
-  readonly visits: readonly Visit[];
-  /** Ends when all visits in flight are answered. */
-  stop(): Promise<readonly Visit[]>;
+  /** All requests so far. */
+  readonly requests: readonly SentRequest[];
+  /** Resolves when all requests in flight are answered. */
+  stop(): Promise<readonly SentRequest[]>;
 }
 
-/** Some thirty visits in flight until it is stopped. */
+/** Keeps some thirty requests in flight until it is stopped. */
 export function startLoad(shop: ClusterStore, sharedOf: (own: Check) => Check): Load {
-  const visits: Visit[] = [];
+  const requests: SentRequest[] = [];
   const sinceMs = performance.now();
   const stalls = new StallClock();
   let goesOn = true;
-  const visitAll = async (worker: number): Promise<void> => {
+  const sendAll = async (worker: number): Promise<void> => {
     for (let i = 0; goesOn; i++) {
       const own = shop.on('own', `${worker}-${i}`, { limit: 10 });
-      visits.push(await visit(shop, [own, sharedOf(own)], stalls));
+      requests.push(await send(shop, [own, sharedOf(own)], stalls));
       await sleep(PAUSE_MS);
     }
   };
-  const all = Array.from({ length: IN_FLIGHT }, (_, worker) => visitAll(worker));
+  const all = Array.from({ length: IN_FLIGHT }, (_, worker) => sendAll(worker));
   return {
     sinceMs,
-    visits,
+    requests,
     stop: async () => {
       goesOn = false;
       await Promise.all(all);
       stalls.stop();
-      return visits;
+      return requests;
     },
   };
 }
 
-/** So many visits, some thirty of them in flight. */
-export async function visitMany(
+/** Sends `count` requests, some thirty of them in flight. */
+export async function sendMany(
   shop: ClusterStore,
   count: number,
   checksOf: (i: number) => readonly Check[],
-): Promise<readonly Visit[]> {
-  const visits: Visit[] = [];
+): Promise<readonly SentRequest[]> {
+  const requests: SentRequest[] = [];
   const stalls = new StallClock();
   let next = 0;
-  const visitAll = async (): Promise<void> => {
-    for (let i = next++; i < count; i = next++) visits.push(await visit(shop, checksOf(i), stalls));
+  const sendAll = async (): Promise<void> => {
+    for (let i = next++; i < count; i = next++) requests.push(await send(shop, checksOf(i), stalls));
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, visitAll));
+  await Promise.all(Array.from({ length: IN_FLIGHT }, sendAll));
   stalls.stop();
-  return visits;
+  return requests;
 }
 
-async function visit({ store }: ClusterStore, checks: readonly Check[], stalls: StallClock): Promise<Visit> {
+async function send(
+  { store }: ClusterStore,
+  checks: readonly Check[],
+  stalls: StallClock,
+): Promise<SentRequest> {
   const fromMs = performance.now();
   const before = stalls.totalMs();
   const results = await Promise.resolve(store.consume(checks)).catch((): CheckResult[] => []);
@@ -78,49 +82,50 @@ async function visit({ store }: ClusterStore, checks: readonly Check[], stalls: 
   return { checks, fromMs, waitMs, stallMs: stalls.totalMs() - before, results };
 }
 
-/** Whether the store answered all of a visit. */
-export function isExact({ results }: Visit): boolean {
+/** Whether the store answered all checks of a request. */
+export function isExact({ results }: SentRequest): boolean {
   return results.length > 0 && results.every(({ source }) => source === 'store');
 }
 
-/** What became of the visits, once everything has come to rest. */
+/** The outcome of the requests, after everything has settled. */
 export interface Books {
-  readonly visits: number;
+  readonly requests: number;
   readonly longestMs: number;
-  /** The same without what this process itself stood still. */
+  /** The same without the time in which this process itself was blocked. */
   readonly longestForStoreMs: number;
-  /** Not answered by the store, or not wholly. */
-  readonly refused: number;
-  /** Answered without the store, and charged there all the same. */
+  /** Not answered by the store, or only in part. */
+  readonly withoutStore: number;
+  /** Answered without the store, but charged there. */
   readonly late: number;
   readonly doubled: number;
-  /** Answered by the store, and its charge is gone. */
+  /** Answered by the store, but without a counter. */
   readonly lost: number;
   readonly withoutEnd: number;
-  /** Numbers of shared counters that were handed out more than once. */
+  /** Counts of shared counters that were returned more than once. */
   readonly handedOutTwice: number;
-  /** From the first moment given to the last answer that was not the store's. */
-  refusedForMs(sinceMs: number): number;
+  /** The time from `sinceMs` to the last answer that was not the store's. */
+  withoutStoreForMs(sinceMs: number): number;
 }
 
-export function booksOf(visits: readonly Visit[], counters: readonly Counter[]): Books {
+export function booksOf(requests: readonly SentRequest[], counters: readonly Counter[]): Books {
   const charged = new Map(counters.map(({ key, used }) => [ownIn(key), used]));
-  const fates = visits.map(({ checks, results }) => ({
+  const fates = requests.map(({ checks, results }) => ({
     isStored: results[0]?.source === 'store',
     used: charged.get(ownIn(checks[0]?.key ?? '')) ?? 0,
   }));
-  const refused = visits.filter((one) => !isExact(one));
+  const withoutStore = requests.filter((one) => !isExact(one));
   return {
-    visits: visits.length,
-    longestMs: longest(visits.map(({ waitMs }) => waitMs)),
-    longestForStoreMs: longest(visits.map(({ waitMs, stallMs }) => waitMs - stallMs)),
-    refused: refused.length,
+    requests: requests.length,
+    longestMs: longest(requests.map(({ waitMs }) => waitMs)),
+    longestForStoreMs: longest(requests.map(({ waitMs, stallMs }) => waitMs - stallMs)),
+    withoutStore: withoutStore.length,
     late: fates.filter(({ isStored, used }) => !isStored && used > 0).length,
     doubled: fates.filter(({ used }) => used > 1).length,
     lost: fates.filter(({ isStored, used }) => isStored && used === 0).length,
     withoutEnd: counters.filter(({ leftMs }) => leftMs < 0).length,
-    handedOutTwice: handedOutTwice(visits),
-    refusedForMs: (sinceMs) => longest(refused.map(({ fromMs, waitMs }) => fromMs + waitMs - sinceMs)),
+    handedOutTwice: handedOutTwice(requests),
+    withoutStoreForMs: (sinceMs) =>
+      longest(withoutStore.map(({ fromMs, waitMs }) => fromMs + waitMs - sinceMs)),
   };
 }
 
@@ -128,13 +133,13 @@ function longest(timesMs: readonly number[]): number {
   return timesMs.reduce((a, b) => Math.max(a, b), 0);
 }
 
-/** The subject of a visit's own counter, which its key ends with. */
+/** The subject of a request's own counter, at the end of its key. */
 function ownIn(key: string): string | undefined {
   return /:own:\d+:(.*)$/.exec(key)?.[1];
 }
 
-function handedOutTwice(visits: readonly Visit[]): number {
-  const passed = visits.flatMap(({ checks, results }) => {
+function handedOutTwice(requests: readonly SentRequest[]): number {
+  const passed = requests.flatMap(({ checks, results }) => {
     const [shared, result] = [checks[1], results[1]];
     return shared !== undefined && result?.source === 'store' && result.allowed
       ? [`${shared.key} ${result.used}`]

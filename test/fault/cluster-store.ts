@@ -11,18 +11,18 @@ import { uniqueNamespace } from '../support/redis.js';
 import type { Server } from '../support/server.js';
 import { STORE_OPTIONS, TIMEOUT_MS } from './options.js';
 
-/** What a visit may wait at most. */
+/** The longest time that a request may wait. */
 export const BOUND_MS = TIMEOUT_MS + 50;
 const HOUR_MS = 3_600_000;
 
-/** A store on a cluster, as an application would have it, and what it tells its operator. */
+/** A store on a cluster, as an application has it, and its log. */
 export interface ClusterStore {
   readonly store: Store;
   readonly namespace: string;
   readonly lines: readonly string[];
   /** A check of a rule for one subject. */
   on(rule: string, subject: string, parts?: Partial<Check>): Check;
-  /** The key of a check as it stands on the servers. */
+  /** The key of a check on the servers. */
   keyOf(check: Check): string;
   slotOf(check: Check): number;
 }
@@ -55,15 +55,15 @@ export async function openStore(redis: RedisOption, overrides: Overrides = {}): 
   };
 }
 
-/** A counter as a server has it. */
+/** A counter on a server. */
 export interface Counter {
   readonly key: string;
   readonly used: number;
-  /** Milliseconds; -1: it never ends. */
+  /** Milliseconds; -1: it never expires. */
   readonly leftMs: number;
 }
 
-/** All counters on these servers whose key begins so. */
+/** All counters on these servers whose key has this prefix. */
 export async function countersOn(servers: readonly Redis[], head: string): Promise<Counter[]> {
   const each = await Promise.all(servers.map((server) => countersOnOne(server, head)));
   return each.flat();
@@ -81,14 +81,14 @@ async function countersOnOne(server: Redis, head: string): Promise<Counter[]> {
     const replies = (await server.pipeline(commands).exec()) ?? [];
     keys.forEach((key, i) => {
       const [used, leftMs] = [replies[2 * i]?.[1], Number(replies[2 * i + 1]?.[1])];
-      // it may end between two questions
+      // it may expire between the two commands
       if (typeof used === 'string' && leftMs !== -2) counters.push({ key, used: Number(used), leftMs });
     });
   }
   return [...new Map(counters.map((counter) => [counter.key, counter])).values()];
 }
 
-/** Runs something and answers the calls of scripts that a server got meanwhile, as lists of words. */
+/** Runs a function, and returns the script calls that a server got in the meantime, as arrays of words. */
 export async function callsDuring(server: Redis, run: () => Promise<unknown>): Promise<string[][]> {
   const monitor = await server.monitor();
   const calls: string[][] = [];

@@ -4,7 +4,7 @@ import { type ClusterOptions, startCluster, type TestCluster } from '../support/
 import { type ClusterStore, type Counter, countersOn, openStore } from './cluster-store.js';
 
 const SLOTS_EACH = 5_462;
-/** So many that none is denied. */
+/** A limit that denies no request. */
 export const MANY = 1e9;
 
 /** The Cluster of the running `describe`. */
@@ -36,7 +36,7 @@ export function countersOf(
   );
 }
 
-/** The primary of a check, while the slots are as they were at the start. */
+/** The primary of a check, as long as the slots are as at the start. */
 export function homeOf(shop: ClusterStore, one: Check): number {
   return Math.floor(shop.slotOf(one) / SLOTS_EACH);
 }
@@ -58,7 +58,7 @@ export async function used({ store }: ClusterStore, one: Check): Promise<number>
   return result!.used;
 }
 
-/** Closes what each test has opened. */
+/** Closes the stores of each test. */
 export function clusterSuite(): void {
   afterEach(async () => {
     await Promise.all(opened.splice(0).map(({ store }) => store.close()));

@@ -13,13 +13,13 @@ const HEAD = [
   'seconds to normal',
 ];
 
-/** The figures of the faults: a Markdown table at the end of the file that FAULT_TABLE_CLUSTER names, or nowhere. */
+/** The figures of the faults, as a Markdown table that is appended to the file in FAULT_TABLE_CLUSTER, if set. */
 export class FaultTable {
   private readonly rows: string[][] = [HEAD, HEAD.map(() => '---')];
 
   add(fault: string, books: Books, logLines: number, toNormalMs: number): void {
-    const { visits, longestMs, refused, late, lost } = books;
-    const figures = [visits, Math.round(longestMs), refused, late, lost, logLines];
+    const { requests, longestMs, withoutStore, late, lost } = books;
+    const figures = [requests, Math.round(longestMs), withoutStore, late, lost, logLines];
     const seconds = Number.isNaN(toNormalMs) ? '–' : (toNormalMs / 1_000).toFixed(1);
     this.rows.push([fault, ...figures.map(String), seconds]);
   }

@@ -2,7 +2,7 @@ import calculateSlot from 'cluster-key-slot';
 import { Cluster } from 'ioredis';
 import type { CheckResult } from '../../src/core/check.js';
 import { until } from '../support/cluster.js';
-import { isExact, visitMany } from './cluster-load.js';
+import { isExact, sendMany } from './cluster-load.js';
 import { callsDuring } from './cluster-store.js';
 import {
   clients,
@@ -35,7 +35,7 @@ describe('a sound cluster', () => {
       const shop = await open({ cluster: cluster.nodes });
       const checks = RULES.map((rule) => shop.on(rule, subject, { limit: 1 }));
       const home = cluster.primaries[homeOf(shop, checks[0]!)]!;
-      // the script may be new to the server
+      // the server may not know the script
       await consume(shop, shop.on('other', subject));
       const results: CheckResult[] = [];
       const calls = await callsDuring(cluster.client(home), async () => {
@@ -48,7 +48,7 @@ describe('a sound cluster', () => {
       expect((await consume(shop, ...checks)).map(({ allowed }) => allowed)).toEqual(RULES.map(() => false));
     });
 
-    it('takes the slot from the tag alone, whatever braces a caller sends', async () => {
+    it('takes the slot from the tag only, whatever braces a client sends', async () => {
       const shop = await open({ cluster: cluster.nodes });
       await consume(shop, ...SUBJECTS.map((subject) => shop.on('day', subject)));
       const { key: head } = shop.on('day', '');
@@ -61,12 +61,12 @@ describe('a sound cluster', () => {
       expect(slots).toEqual(keys.map((key) => calculateSlot(tags.exec(key)?.[1] ?? 'no tag')));
     });
 
-    it('never asks one server for keys of several slots', async () => {
+    it('never sends keys of several slots in one call', async () => {
       const shop = await open({ cluster: cluster.nodes });
-      const visits = await visitMany(shop, 500, (i) =>
+      const requests = await sendMany(shop, 500, (i) =>
         SUBJECTS.slice(i % 5, 20 + (i % 3)).map((subject) => shop.on(`rule-${i % 50}`, `${subject}${i}`)),
       );
-      expect(visits.filter((one) => !isExact(one))).toHaveLength(0);
+      expect(requests.filter((one) => !isExact(one))).toHaveLength(0);
       expect(shop.lines).toEqual([]);
     });
 
@@ -79,7 +79,7 @@ describe('a sound cluster', () => {
     });
 
     it.each(['app{x:', 'app:'])(
-      'lie in one slot behind the keyPrefix %s of a client handed in',
+      'are in one slot with the keyPrefix %s of a client of the application',
       async (keyPrefix) => {
         const client = new Cluster([...cluster.nodes], {
           keyPrefix,
@@ -88,17 +88,17 @@ describe('a sound cluster', () => {
         });
         clients.push(client);
         const shop = await open(client);
-        const visits = await visitMany(shop, 500, (i) => [
+        const requests = await sendMany(shop, 500, (i) => [
           ...RULES.map((rule) => shop.on(rule, `{${i}`)),
           shop.on('shared', 'everybody', { limit: MANY }),
         ]);
-        expect(visits.filter((one) => !isExact(one))).toHaveLength(0);
+        expect(requests.filter((one) => !isExact(one))).toHaveLength(0);
         expect(await countersOf(shop, cluster.primaries, keyPrefix)).toHaveLength(500 * RULES.length + 1);
         expect(shop.lines).toEqual([]);
       },
     );
 
-    it('lie where hashTag wants them, and unlike subjects are decided in one call', async () => {
+    it('are in the slot of hashTag, and different subjects are decided in one call', async () => {
       const shop = await open({ cluster: cluster.nodes }, { hashTag: () => 'all' });
       const checks = Array.from({ length: 20 }, (_, i) => shop.on(`rule-${i}`, `{subject-${i}}`));
       const home = cluster.primaries[homeOf(shop, checks[0]!)]!;
@@ -110,7 +110,7 @@ describe('a sound cluster', () => {
   });
 
   describe('and a client', () => {
-    it('is ready at once, and tells of no trouble where there is none', async () => {
+    it('is ready at once, and logs nothing', async () => {
       const waitsMs: number[] = [];
       for (let i = 0; i < 30; i++) {
         const sinceMs = performance.now();
@@ -123,8 +123,8 @@ describe('a sound cluster', () => {
     });
   });
 
-  describe('and giving back across slots', () => {
-    it('leaves the one counter with exactly what the other let pass', async () => {
+  describe('and refunds across slots', () => {
+    it('leave a counter with exactly the requests that the other counter allowed', async () => {
       const shop = await open({ cluster: cluster.nodes });
       const [wide, narrow] = [shop.on('wide', 'a', { limit: MANY }), shop.on('narrow', 'b', { limit: 50 })];
       expect(shop.slotOf(wide)).not.toBe(shop.slotOf(narrow));
@@ -134,7 +134,7 @@ describe('a sound cluster', () => {
       expect([await used(shop, wide), await used(shop, narrow)]).toEqual([50, 50]);
     });
 
-    it('leaves no trace of a visit that was the first and is denied elsewhere', async () => {
+    it('leave no counter of a first request that is denied in another slot', async () => {
       const shop = await open({ cluster: cluster.nodes });
       const none = shop.on('none', 'a', { limit: 0 });
       const answers = await Promise.all(
@@ -146,7 +146,7 @@ describe('a sound cluster', () => {
 
     const WINDOW_MS = 60;
 
-    it('does not touch a window that opened after the one that was charged', async () => {
+    it('do not change a window that started after the one that was charged', async () => {
       const shop = await open({ cluster: cluster.nodes });
       const checks = ['a', 'b'].map((subject) =>
         shop.on('short', subject, { limit: 5, windowMs: WINDOW_MS }),
@@ -162,7 +162,7 @@ describe('a sound cluster', () => {
       expect(after.map(({ used: units }) => units)).toEqual([1, 1]);
     });
 
-    it('makes no counter when the window has ended, and none falls below nothing', async () => {
+    it('create no counter after the end of the window, and none falls below 0', async () => {
       const shop = await open({ cluster: cluster.nodes });
       const ended = ['a', 'b'].map((subject) => shop.on('short', subject, { limit: 5, windowMs: WINDOW_MS }));
       const past = await shop.store.consume(ended, true);

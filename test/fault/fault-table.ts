@@ -5,16 +5,16 @@ import type { Row } from './harness.js';
 // without the figures that must be 0 in every row: `breaches` checks them
 const COLUMNS: readonly (readonly [string, (row: Row) => string | number])[] = [
   ['fault', ({ fault, topology }) => (topology === 'standalone' ? fault : `${topology}: ${fault}`)],
-  ['requests', ({ visits }) => visits],
+  ['requests', ({ requests }) => requests],
   ['longest wait, ms', ({ longestMs }) => longestMs],
-  ['without Redis', ({ refused }) => refused],
+  ['without Redis', ({ withoutStore }) => withoutStore],
   ['late', ({ late }) => late.length],
   ['lost', ({ lost }) => lost],
   ['log lines', ({ opened, closed, otherLines }) => opened + closed + otherLines.length],
   ['seconds to normal', ({ normalAfterS }) => normalAfterS.toFixed(2)],
 ];
 
-/** Adds the rows as a Markdown table to the file that FAULT_TABLE names, or nowhere. */
+/** Appends the rows as a Markdown table to the file in FAULT_TABLE, if set. */
 export async function writeTable(rows: readonly Row[]): Promise<void> {
   const file = process.env['FAULT_TABLE'] ?? '';
   if (file === '') return;

@@ -6,8 +6,8 @@ const rows: Row[] = [];
 
 afterAll(() => writeTable(rows));
 
-describe('a store that is asked by callers of every policy at once', () => {
-  it.each(FAULTS)('answers all of them and charges none twice: $topology, $name', async (fault) => {
+describe('a store with clients of every policy at once', () => {
+  it.each(FAULTS)('answers all requests and charges none twice: $topology, $name', async (fault) => {
     const row = await runFault(fault);
     rows.push(row);
     expect(breaches(row, fault.expected)).toEqual([]);

@@ -4,43 +4,43 @@ import type { RedisOption } from 'nestjs-freq-limit';
 import type { Load } from './load.js';
 import { LoneServer, type Scene, WatchedPair } from './scene.js';
 
-/** Something that goes wrong with a store, and what may come of it. */
+/** A fault of a store, and its allowed effects. */
 export interface Fault<S extends Scene = Scene> {
   readonly name: string;
   readonly topology: 'standalone' | 'Sentinel';
   readonly start: () => Promise<S>;
-  /** How the store reaches the scene, where not as the scene says. */
+  /** How the store reaches the scene, if not by the scene's own options. */
   readonly reach?: (scene: S) => RedisOption;
-  /** It is there before the store is made. */
+  /** It exists before the store is created. */
   readonly comesFirst?: boolean;
-  /** Without a load where it comes first. */
+  /** There is no load if it comes first. */
   readonly make: (scene: S, load?: Load) => unknown;
   readonly lastsMs: number;
-  /** How many callers each policy has, where not as many as usual. */
-  readonly callersEach?: number;
+  /** The number of clients of each policy, if not the usual one. */
+  readonly clientsEach?: number;
   readonly end: (scene: S) => unknown;
   readonly expected: Expected;
 }
 
 export interface Expected {
-  /** Whether the policy answers: for no visit, or for some. */
-  readonly refused: 'none' | 'some' | 'any';
-  /** The store itself loses what it has acknowledged. */
+  /** Whether the policy answers no request, or some. */
+  readonly withoutStore: 'none' | 'some' | 'any';
+  /** Redis itself loses acknowledged writes. */
   readonly mayLose?: boolean;
-  /** How often the store is given up, and found again. */
+  /** How often the breaker opens and closes. */
   readonly outages: number;
   /** ioredis may connect once more when the sentinels' message comes after it has found the new primary. */
   readonly mayMoveTwice?: boolean;
-  /** Lines of another kind. */
+  /** Other log lines. */
   readonly otherLines?: number;
-  /** No visit may be charged after it was answered. */
+  /** No request may be charged after it was answered. */
   readonly neverLate?: boolean;
   readonly withinS?: number;
   /** The seconds to normal are counted from here. */
   readonly from?: 'making' | 'end';
 }
 
-// From Redis 7.2 on time stands still while a script runs, and the process's own clock is there instead.
+// Since Redis 7.2 its time stops while a script runs, so the script uses the clock of the process.
 const BUSY = (ms: number): string => `
 local hasClock, clock = pcall(function() return os.clock end)
 local function now()
@@ -50,13 +50,13 @@ local function now()
 end
 local untilMs = now() + ${ms}
 while now() < untilMs do end`;
-// The name that every version knows.
+// The name that all versions know.
 const ANSWERS_BUSY_AFTER = '--lua-time-limit';
 
-const OUTAGE: Expected = { refused: 'some', outages: 1, withinS: 2 };
-const INVISIBLE: Expected = { refused: 'none', outages: 0, neverLate: true, withinS: 0.3 };
+const OUTAGE: Expected = { withoutStore: 'some', outages: 1, withinS: 2 };
+const INVISIBLE: Expected = { withoutStore: 'none', outages: 0, neverLate: true, withinS: 0.3 };
 const FAILOVER: Expected = {
-  refused: 'some',
+  withoutStore: 'some',
   outages: 1,
   mayMoveTwice: true,
   mayLose: true,
@@ -116,8 +116,8 @@ const WAY: readonly Fault<LoneServer>[] = [
     make: ({ proxy }) => proxy.reset(),
     lastsMs: 0,
     end: nothing,
-    // it may come between two calls, and then costs nothing
-    expected: { ...OUTAGE, refused: 'any' },
+    // it may come between two calls, and then has no effect
+    expected: { ...OUTAGE, withoutStore: 'any' },
   }),
   lone({
     name: 'replies delayed by 50 ms',
@@ -142,7 +142,7 @@ const WAY: readonly Fault<LoneServer>[] = [
   }),
   lone({
     name: 'packets held back for 2 s',
-    make: ({ wire }) => wire.hold(),
+    make: ({ wire }) => wire.pause(),
     lastsMs: 2_000,
     end: ({ wire }) => wire.release(),
     expected: OUTAGE,
@@ -280,10 +280,10 @@ const PAIR: readonly Fault<WatchedPair>[] = [
   watched({
     name: 'planned failover',
     make: (scene) => scene.failOver(),
-    // the old primary goes on answering for some seconds, and what it counts then is thrown away
+    // the old primary answers for some more seconds, and these counts are lost
     end: (scene) => scene.hasChanged(),
-    // requests wait for the new primary, but those that were on their way when the old one closed its connections
-    expected: { ...FAILOVER, refused: 'any', from: 'end', withinS: 2 },
+    // requests wait for the new primary, except those in flight when the old one closed its connections
+    expected: { ...FAILOVER, withoutStore: 'any', from: 'end', withinS: 2 },
   }),
 ];
 

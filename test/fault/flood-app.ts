@@ -1,4 +1,4 @@
-// An application under a flood, in a process of its own. Its route of a policy answers how often its handler has run.
+// An application under a flood, in its own process. It counts how often the handler of each policy runs.
 import 'reflect-metadata';
 import { Body, Controller, HttpCode, Module, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';

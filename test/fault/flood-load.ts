@@ -1,12 +1,12 @@
-// Many connections that post large bodies for one phone, in a process of its own. Sends how each policy's were answered.
+// Many connections that post large bodies for one phone, in its own process. Sends the statuses of each policy.
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endWithParent } from '../support/typescript-process.js';
 import { type Answers, POLICIES } from './flood.js';
 
-/** Small members take the longest to parse. */
+/** Small members take longest to parse. */
 const MEMBER_BYTES = 12;
-/** For a request that is under way at the end: large bodies of many connections are a long queue. */
+/** The wait for requests in flight at the end: large bodies of many connections are a long queue. */
 const PATIENCE_MS = 8_000;
 
 endWithParent();
@@ -26,7 +26,7 @@ function bodyOf(size: number): string {
   return `{"phone":"13800000000","more":{${members.join(',')}}}`;
 }
 
-/** Posts over one connection, again and again until the time is over. */
+/** Posts over one connection until the time is over. */
 function post(port: number, policy: (typeof POLICIES)[number]): Promise<void> {
   const head = [
     `POST /code/${policy} HTTP/1.1`,
@@ -55,7 +55,7 @@ function post(port: number, policy: (typeof POLICIES)[number]): Promise<void> {
   });
 }
 
-/** The status of an answer, when all of it is there. */
+/** The status of a complete response. */
 function statusOfWhole(text: string): string | undefined {
   const headEnd = text.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;

@@ -9,12 +9,12 @@ const FLOODS: readonly Flood[] = [
   { platform: 'fastify', roundTripMs: 5, processes: 4, ...SIZE },
 ];
 
-describe('an application that a flood keeps busy, and whose Redis is well', () => {
+describe('an application under a flood, with a healthy Redis', () => {
   it.each(FLOODS)(
     'keeps every limit: $platform, $processes processes, round trip $roundTripMs ms',
     async (flood) => {
       const { answers, runs, lines, stallMs } = await flooded(flood);
-      // else it proves nothing
+      // otherwise the test proves nothing
       expect(stallMs).toBeGreaterThan(200);
       expect({ lines, ...runs }).toEqual({ lines: [], memory: LIMIT, allow: LIMIT, deny: LIMIT });
       for (const policy of POLICIES) {

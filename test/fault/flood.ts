@@ -7,14 +7,14 @@ const APP = new URL('flood-app.ts', import.meta.url);
 const LOAD = new URL('flood-load.ts', import.meta.url);
 
 export const POLICIES: readonly OnStoreError[] = ['memory', 'allow', 'deny'];
-/** How many of the requests of a flood may reach a handler. */
+/** The number of requests of a flood that may reach a handler. */
 export const LIMIT = 10;
 
-/** Clients that keep an application busy with what they send, so that it stands still again and again. */
+/** Clients that send large bodies, so that the application is blocked again and again. */
 export interface Flood {
   readonly platform: 'express' | 'fastify';
   readonly roundTripMs: number;
-  /** How many processes the application has. */
+  /** The number of processes of the application. */
   readonly processes: number;
   /** Of all policies together. */
   readonly connections: number;
@@ -22,14 +22,14 @@ export interface Flood {
   readonly forMs: number;
 }
 
-/** How often each policy's requests were answered with a status. */
+/** The number of responses of each policy with each status. */
 export type Answers = Record<OnStoreError, Record<string, number>>;
 
 export interface AppReport {
   /** How often the handlers have run. */
   readonly runs: Record<OnStoreError, number>;
   readonly lines: readonly string[];
-  /** The longest time for which the process did not run. */
+  /** The longest time for which the process was blocked. */
   readonly stallMs: number;
 }
 
@@ -37,7 +37,7 @@ export interface FloodReport extends AppReport {
   readonly answers: Answers;
 }
 
-/** Floods an application whose Redis is well all the while. */
+/** Floods an application whose Redis is healthy the whole time. */
 export async function flooded(flood: Flood): Promise<FloodReport> {
   const server = await FarServer.start(flood.roundTripMs);
   const apps: TypeScriptProcess[] = [];
@@ -45,12 +45,12 @@ export async function flooded(flood: Flood): Promise<FloodReport> {
     const namespace = uniqueNamespace();
     const args = [flood.platform, String(server.redis.port), namespace];
     for (let i = 0; i < flood.processes; i++) apps.push(startTypeScript(APP, args));
-    const ports = await Promise.all(apps.map((app) => app.heard()));
+    const ports = await Promise.all(apps.map((app) => app.nextMessage()));
     const answers = await attack(ports.join(','), flood);
     const reports = await Promise.all(
       apps.map((app) => {
         app.process.send('report');
-        return app.heard() as Promise<AppReport>;
+        return app.nextMessage() as Promise<AppReport>;
       }),
     );
     return { answers, ...together(reports) };
@@ -63,7 +63,7 @@ export async function flooded(flood: Flood): Promise<FloodReport> {
 async function attack(ports: string, { connections, bytes, forMs }: Flood): Promise<Answers> {
   const load = startTypeScript(LOAD, [ports, ...[connections, bytes, forMs].map(String)]);
   try {
-    return (await load.heard()) as Answers;
+    return (await load.nextMessage()) as Answers;
   } finally {
     await load.stop();
   }

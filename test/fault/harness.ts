@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { uniqueNamespace } from '../support/redis.js';
-import { type Books, isUnderWay, keepBooks, secondsToNormal } from './books.js';
+import { type Books, isInFlight, keepBooks, secondsToNormal } from './books.js';
 import type { Expected, Fault } from './faults.js';
 import { type Load, MOST_IN_FLIGHT, RecordingLog, startLoad, storeFor } from './load.js';
 import { TIMEOUT_MS } from './options.js';
@@ -8,19 +8,19 @@ import type { Scene } from './scene.js';
 
 const CALM_MS = 400;
 const LONGEST_RETURN_MS = 6_000;
-/** Beyond the time limit of a visit, for the way of its answer back to the caller. */
+/** Added to the time limit of a request, for its answer to reach the client. */
 export const SLACK_MS = 50;
 const LONGEST_START_MS = 1_200;
 const LONGEST_CLOSE_MS = 1_500;
-/** Those under way when it begins, and what their callers ask until the store is given up. */
+/** The requests in flight when a fault begins, and those that follow until the breaker opens. */
 const MOST_LATE = 2 * MOST_IN_FLIGHT;
 
-/** What a fault came to. */
+/** The outcome of a fault. */
 export interface Row extends Books {
   readonly fault: string;
   readonly topology: string;
   readonly stallMs: number;
-  /** Visits that were charged after their answer though they were not under way during the fault. */
+  /** Requests that were charged after their answer although they were not in flight during the fault. */
   readonly oddlyLate: number;
   readonly opened: number;
   readonly closed: number;
@@ -30,7 +30,7 @@ export interface Row extends Books {
   readonly closeMs: number;
 }
 
-/** Drives a store into a fault and out of it again, and looks at what is left. */
+/** Takes a store through a fault, and checks its counters afterwards. */
 export async function runFault<S extends Scene>(fault: Fault<S>): Promise<Row> {
   const scene = await fault.start();
   try {
@@ -49,11 +49,11 @@ async function runIn<S extends Scene>(scene: S, fault: Fault<S>): Promise<Row> {
   const store = await storeFor(redis, namespace, log);
   const opening = timed(() => store.open());
   if (fault.comesFirst !== true) await opening;
-  const load = startLoad(store, namespace, fault.callersEach);
+  const load = startLoad(store, namespace, fault.clientsEach);
   const times = await passThrough(scene, fault, load);
   const { stallMs } = await load.stop();
   const closeMs = await timed(() => store.close());
-  const books = await keepBooks(load.visits, scene.port, namespace);
+  const books = await keepBooks(load.requests, scene.port, namespace);
   const [fromMs, toMs] = fault.comesFirst === true ? [startMs, times.endMs] : [times.makeMs, times.endMs];
   return {
     ...books,
@@ -61,8 +61,11 @@ async function runIn<S extends Scene>(scene: S, fault: Fault<S>): Promise<Row> {
     fault: fault.name,
     topology: fault.topology,
     stallMs,
-    oddlyLate: books.late.filter((visit) => !isUnderWay(visit, fromMs, toMs + TIMEOUT_MS)).length,
-    normalAfterS: secondsToNormal(load.visits, fault.expected.from === 'making' ? times.makeMs : times.endMs),
+    oddlyLate: books.late.filter((request) => !isInFlight(request, fromMs, toMs + TIMEOUT_MS)).length,
+    normalAfterS: secondsToNormal(
+      load.requests,
+      fault.expected.from === 'making' ? times.makeMs : times.endMs,
+    ),
     openMs: await opening,
     closeMs,
   };
@@ -83,15 +86,15 @@ async function passThrough<S extends Scene>(
   return { makeMs, endMs };
 }
 
-/** Waits until the store has answered all visits for a while. */
-export async function calm({ visits }: Load): Promise<void> {
+/** Waits until the store has answered every request for some time. */
+export async function calm({ requests }: Load): Promise<void> {
   const giveUpMs = performance.now() + LONGEST_RETURN_MS;
-  for (let calmSinceMs = performance.now(), at = visits.length; ;) {
+  for (let calmSinceMs = performance.now(), at = requests.length; ;) {
     await sleep(20);
     const nowMs = performance.now();
     if (nowMs > giveUpMs) return;
-    for (; visits[at]?.answer !== undefined; at++)
-      if (visits[at]?.answer?.by !== 'store') calmSinceMs = nowMs;
+    for (; requests[at]?.answer !== undefined; at++)
+      if (requests[at]?.answer?.by !== 'store') calmSinceMs = nowMs;
     if (nowMs - calmSinceMs > 2 * CALM_MS) return;
   }
 }
@@ -114,33 +117,33 @@ function linesOf({ lines }: RecordingLog): Pick<Row, 'opened' | 'closed' | 'othe
   };
 }
 
-/** What a row says that no fault may come to; nothing where all is well. */
+/** The expectations that a row breaks. */
 export function breaches(row: Row, expected: Expected): string[] {
   const { outages, otherLines = 0, withinS = Infinity, mayLose = false, neverLate = false } = expected;
   const mostMs = TIMEOUT_MS + SLACK_MS;
   const rules: readonly (readonly [boolean, string])[] = [
-    [row.visits > 200, `${row.visits} visits are too few`],
-    [row.unanswered === 0, `${row.unanswered} visits are not answered`],
-    [row.astray === 0, `${row.astray} visits are answered against their policy`],
-    [row.longestForStoreMs <= mostMs, `a visit waited ${row.longestForStoreMs} ms for the store`],
-    [row.doubled === 0, `${row.doubled} visits are charged twice`],
-    [row.unbalanced === 0, `${row.unbalanced} shared counters do not tell what was charged`],
+    [row.requests > 200, `${row.requests} requests are too few`],
+    [row.unanswered === 0, `${row.unanswered} requests are not answered`],
+    [row.againstPolicy === 0, `${row.againstPolicy} requests are not answered by their policy`],
+    [row.longestForStoreMs <= mostMs, `a request waited ${row.longestForStoreMs} ms for the store`],
+    [row.doubled === 0, `${row.doubled} requests are charged twice`],
+    [row.unbalanced === 0, `${row.unbalanced} shared counters differ from the charges`],
     [row.unsound.length === 0, row.unsound.slice(0, 5).join(', ')],
     [
       row.late.length <= (neverLate ? 0 : MOST_LATE * Math.max(1, outages)),
-      `${row.late.length} visits are charged late`,
+      `${row.late.length} requests are charged late`,
     ],
-    [row.oddlyLate === 0, `${row.oddlyLate} visits outside the fault are charged late`],
-    [row.lost === 0 || mayLose, `${row.lost} visits are lost`],
-    [row.overLimit === 0 || mayLose, `${row.overLimit} visits pass beyond a limit`],
+    [row.oddlyLate === 0, `${row.oddlyLate} requests outside the fault are charged late`],
+    [row.lost === 0 || mayLose, `${row.lost} requests are lost`],
+    [row.overLimit === 0 || mayLose, `${row.overLimit} requests exceed a limit`],
     [
-      expected.refused === 'any' || row.refused > 0 === (expected.refused === 'some'),
-      `${row.refused} visits are refused`,
+      expected.withoutStore === 'any' || row.withoutStore > 0 === (expected.withoutStore === 'some'),
+      `${row.withoutStore} requests are answered without the store`,
     ],
     [
       row.opened === outages ||
         (expected.mayMoveTwice === true && row.opened === 2) ||
-        (expected.refused === 'any' && row.refused === 0 && row.opened === 0),
+        (expected.withoutStore === 'any' && row.withoutStore === 0 && row.opened === 0),
       `it was given up ${row.opened} times`,
     ],
     [row.closed === row.opened, `it was found again ${row.closed} times`],

@@ -11,25 +11,25 @@ import { check } from '../support/check.js';
 import { STORE_OPTIONS } from './options.js';
 import { StallClock } from './stall-clock.js';
 
-/** Who answers in the place of the store; `refusal` is the 503 of `'deny'`. */
-export const STAND_IN = { memory: 'memory', allow: 'allow', deny: 'refusal' } as const;
+/** The source of answers without the store; `unavailable` is the 503 of `'deny'`. */
+export const STAND_IN = { memory: 'memory', allow: 'allow', deny: 'unavailable' } as const;
 const POLICIES = Object.keys(STAND_IN) as OnStoreError[];
-const CALLERS = 24;
-/** How many visits may be under way at once. */
-export const MOST_IN_FLIGHT = CALLERS * POLICIES.length;
+const CLIENTS = 24;
+/** The most requests in flight at once. */
+export const MOST_IN_FLIGHT = CLIENTS * POLICIES.length;
 const PACE_MS = 40;
 const WINDOW_MS = 3_600_000;
-/** So many visits in a row share a counter, and it lets pass fewer: before a fault, during it and after it. */
+/** The number of requests in a row that share a counter. Its limit is lower, before, during and after a fault. */
 const SHARING = 400;
 export const SHARED_LIMIT = 300;
-/** More than a visit needs: at a limit of 1 a visit that comes twice would be denied, and nobody would see it. */
+/** More than a request needs: with a limit of 1 a second charge of a request would be denied and invisible. */
 const OWN_LIMIT = 10;
 const RESOLUTION_MS = 5;
 
-type Answerer = 'store' | 'memory' | 'allow' | 'refusal' | 'none';
+type Answerer = 'store' | 'memory' | 'allow' | 'unavailable' | 'none';
 
-/** One visit: a check with a key of its own, and one that it shares with others. */
-export interface Visit {
+/** One request: a check with its own key, and one with a shared key. */
+export interface SentRequest {
   readonly policy: OnStoreError;
   readonly ownKey: string;
   readonly sharedKey: string;
@@ -41,24 +41,24 @@ export interface Answer {
   readonly by: Answerer;
   readonly passes: boolean;
   readonly waitMs: number;
-  /** The part of the wait in which this process itself stood still. */
+  /** The part of the wait in which this process itself was blocked. */
   readonly stallMs: number;
-  /** Where nobody has answered: what was thrown, which should not have been. */
+  /** The unexpected error of a request without an answer. */
   readonly error: unknown;
 }
 
 export interface Load {
-  readonly visits: readonly Visit[];
-  /** One more visit of each policy, in this very turn of the event loop. */
-  visitNow(): void;
-  /** How many visits wait for their answer. */
+  readonly requests: readonly SentRequest[];
+  /** Sends one more request of each policy in this turn of the event loop. */
+  sendNow(): void;
+  /** The number of requests that wait for their answer. */
   inFlight(): number;
-  /** Ends it when all visits are answered, or should have been long ago. */
+  /** Ends the load when all requests are answered, or should have been long ago. */
   stop(): Promise<LoadEnd>;
 }
 
 interface LoadEnd {
-  /** The longest time for which this process itself could not run. */
+  /** The longest time for which this process itself was blocked. */
   readonly stallMs: number;
 }
 
@@ -78,40 +78,40 @@ export function storeFor(redis: RedisOption, namespace: string, log: Log): Promi
   return createStore({ ...STORE_OPTIONS, redis, namespace }, log);
 }
 
-/** Callers of all three policies, who visit at a steady pace until they are told to stop. */
-export function startLoad(store: Store, namespace: string, callersEach = CALLERS): Load {
-  const visits: Visit[] = [];
-  const callers = { areStopped: false };
+/** Clients of all three policies, which send at a steady pace until they are stopped. */
+export function startLoad(store: Store, namespace: string, clientsEach = CLIENTS): Load {
+  const requests: SentRequest[] = [];
+  const clients = { areStopped: false };
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
   const stalls = new StallClock();
   const numbers = new Map<OnStoreError, number>();
-  const visit = async (policy: OnStoreError): Promise<number> => {
+  const send = async (policy: OnStoreError): Promise<number> => {
     const number = numbers.get(policy) ?? 0;
     numbers.set(policy, number + 1);
-    const one = newVisit(namespace, policy, number);
-    visits.push(one);
+    const one = newRequest(namespace, policy, number);
+    requests.push(one);
     const beforeMs = stalls.totalMs();
-    const answer = await ask(store, one);
+    const answer = await answerOf(store, one);
     one.answer = { ...answer, stallMs: stalls.totalMs() - beforeMs };
     return one.answer.waitMs;
   };
   const call = async (policy: OnStoreError): Promise<void> => {
     await sleep(Math.random() * PACE_MS);
-    while (!callers.areStopped) {
-      const waitMs = await visit(policy);
+    while (!clients.areStopped) {
+      const waitMs = await send(policy);
       await sleep(Math.max(0, PACE_MS * (0.5 + Math.random()) - waitMs));
     }
   };
-  const calling = POLICIES.flatMap((policy) => Array.from({ length: callersEach }, () => call(policy)));
+  const calling = POLICIES.flatMap((policy) => Array.from({ length: clientsEach }, () => call(policy)));
   return {
-    visits,
-    visitNow: () => {
-      for (const policy of POLICIES) calling.push(visit(policy).then(() => undefined));
+    requests,
+    sendNow: () => {
+      for (const policy of POLICIES) calling.push(send(policy).then(() => undefined));
     },
-    inFlight: () => visits.slice(-MOST_IN_FLIGHT * 2).filter(({ answer }) => answer === undefined).length,
+    inFlight: () => requests.slice(-MOST_IN_FLIGHT * 2).filter(({ answer }) => answer === undefined).length,
     stop: async () => {
-      callers.areStopped = true;
+      clients.areStopped = true;
       const patience = new AbortController();
       await Promise.race([
         Promise.all(calling),
@@ -125,7 +125,7 @@ export function startLoad(store: Store, namespace: string, callersEach = CALLERS
   };
 }
 
-function newVisit(namespace: string, policy: OnStoreError, number: number): Visit {
+function newRequest(namespace: string, policy: OnStoreError, number: number): SentRequest {
   return {
     policy,
     ownKey: `${namespace}:own-${policy}:${WINDOW_MS}:${number}`,
@@ -135,9 +135,9 @@ function newVisit(namespace: string, policy: OnStoreError, number: number): Visi
   };
 }
 
-async function ask(
+async function answerOf(
   store: Store,
-  { policy, ownKey, sharedKey, startMs }: Visit,
+  { policy, ownKey, sharedKey, startMs }: SentRequest,
 ): Promise<Omit<Answer, 'stallMs'>> {
   const parts = { windowMs: WINDOW_MS, onStoreError: policy };
   const waitMs = (): number => performance.now() - startMs;
@@ -149,7 +149,7 @@ async function ask(
     const { source, allowed } = toVerdict(results);
     return { by: source, passes: allowed, waitMs: waitMs(), error: undefined };
   } catch (error) {
-    const isRefusal = isFreqLimitError(error) && error.code === 'FREQ_LIMIT_STORE_FAILED';
-    return { by: isRefusal ? 'refusal' : 'none', passes: false, waitMs: waitMs(), error };
+    const isUnavailable = isFreqLimitError(error) && error.code === 'FREQ_LIMIT_STORE_FAILED';
+    return { by: isUnavailable ? 'unavailable' : 'none', passes: false, waitMs: waitMs(), error };
   }
 }

@@ -1,6 +1,6 @@
 export const TIMEOUT_MS = 250;
 
-/** The store as an application has it, its deny cache apart: that would answer denied visits without asking. */
+/** The store as an application has it, without the deny cache, which would answer denied requests by itself. */
 export const STORE_OPTIONS = {
   timeoutMs: TIMEOUT_MS,
   coalesce: true,

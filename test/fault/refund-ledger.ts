@@ -2,11 +2,11 @@ import type { Check, CheckResult } from '../../src/core/check.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { until } from '../support/cluster.js';
 
-/** `unanswered`: it may have been carried out, or not. */
+/** `unanswered`: it may have been executed or not. */
 export type RefundOutcome = 'pending' | 'given' | 'unanswered';
 
 /**
- * Writes down every refund that the stores of this process send to a server: those that a caller wants, and those of
+ * Records every refund that the stores of this process send to a server: those of the test, and those of
  * a request that was charged in one slot and denied in another.
  */
 export class RefundLedger {
@@ -19,7 +19,7 @@ export class RefundLedger {
     RedisStore.prototype.refund = async function (checks, results, isInTime) {
       for (const check of checks) outcomes.set(check, 'pending');
       const after = await refund.call(this, checks, results, isInTime);
-      // what got no answer is as it was
+      // a refund without an answer leaves the result unchanged
       checks.forEach((check, i) =>
         outcomes.set(check, isGiven(results[i], after[i]) ? 'given' : 'unanswered'),
       );
@@ -35,7 +35,7 @@ export class RefundLedger {
     return [...this.outcomes.values()].filter((one) => one === outcome).length;
   }
 
-  /** Waits until each has its answer, or will have none. */
+  /** Waits until each refund has its answer or has failed. */
   async settled(): Promise<void> {
     await until(() => this.count('pending') === 0);
   }

@@ -4,7 +4,7 @@ import type { Check, CheckResult, OnStoreError } from '../../src/core/check.js';
 import type { RedisOption } from 'nestjs-freq-limit';
 import { startCluster } from '../support/cluster.js';
 import { startServer, type Server } from '../support/server.js';
-import { type Accounts, accountsOf, type Request, unexplained } from './accounts.js';
+import { type Accounts, accountsOf, type SentRequest, unexplained } from './accounts.js';
 import { chanceOf } from './chance.js';
 import { type ClusterStore, countersOn, openStore } from './cluster-store.js';
 import { SLACK_MS } from './harness.js';
@@ -17,15 +17,15 @@ import { troubleFor } from './troubles.js';
 const SECONDS = Number(process.env['SOAK_SECONDS'] ?? 8);
 const SEED = Number(process.env['SOAK_SEED'] ?? Math.floor(Math.random() * 1e9));
 const POLICIES: readonly OnStoreError[] = ['memory', 'allow', 'deny'];
-const CALLERS = 30;
+const CLIENTS = 30;
 const PACE_MS = 20;
-/** So many requests in a row share a counter, and half of them pass. */
+/** The number of requests in a row that share a counter; half of them pass. */
 const SHARING = 100;
 const SHARED_LIMIT = 50;
-/** Of the requests that pass, so many are given back by their caller. */
+/** The share of the allowed requests that is refunded. */
 const GIVEN_BACK = 0.3;
 
-/** Servers in trouble, and how a store reaches them. */
+/** Servers with faults, and how a store reaches them. */
 interface Topology {
   readonly redis: RedisOption;
   readonly servers: readonly Server[];
@@ -58,9 +58,9 @@ const TOPOLOGIES = {
   },
 };
 
-describe('every counter is what its requests and their refunds come to', () => {
+describe('every counter equals its requests minus their refunds', () => {
   it.each(Object.entries(TOPOLOGIES))(
-    'on %s in one trouble after the other',
+    'on %s during many faults',
     async (name, start) => {
       const topology = await start();
       const ledger = new RefundLedger();
@@ -70,7 +70,7 @@ describe('every counter is what its requests and their refunds come to', () => {
         expect(unexplained(accounts, counters)).toEqual([]);
         expect(accounts.kept).toEqual([]);
         expect(longestMs).toBeLessThanOrEqual(TIMEOUT_MS + SLACK_MS);
-        // else it proves nothing
+        // otherwise the test proves nothing
         expect(ledger.count('given')).toBeGreaterThan(SECONDS * 20);
       } finally {
         ledger.stop();
@@ -88,7 +88,7 @@ async function soak({ redis, servers, ways }: Topology, ledger: RefundLedger) {
   await troubleFor(SECONDS, ways, chanceOf(SEED));
   const requests = await load.stop();
   await ledger.settled();
-  // what was given up is carried out, or never
+  // abandoned calls are executed by now, or never
   await sleep(2 * TIMEOUT_MS);
   await shop.store.close();
   return {
@@ -98,9 +98,9 @@ async function soak({ redis, servers, ways }: Topology, ledger: RefundLedger) {
   };
 }
 
-/** Callers of each policy. A request has a counter of its own, and one that it shares, which in a Cluster may lie elsewhere. */
-function startLoad(shop: ClusterStore): { stop(): Promise<readonly Request[]> } {
-  const requests: Request[] = [];
+/** Clients of each policy. A request has its own counter and a shared one, which in a Cluster may be on another server. */
+function startLoad(shop: ClusterStore): { stop(): Promise<readonly SentRequest[]> } {
+  const requests: SentRequest[] = [];
   const stalls = new StallClock();
   let isStopped = false;
   let number = 0;
@@ -109,13 +109,13 @@ function startLoad(shop: ClusterStore): { stop(): Promise<readonly Request[]> } 
       const own = shop.on('own', String(number), { limit: 10, onStoreError });
       const subject = `${onStoreError}-${Math.floor(number++ / SHARING)}`;
       const shared = shop.on('shared', subject, { limit: SHARED_LIMIT, onStoreError });
-      const request = await ask(shop, [own, shared], stalls);
+      const request = await send(shop, [own, shared], stalls);
       requests.push(request);
       if (Math.random() < GIVEN_BACK) await giveBack(shop, request);
       await sleep(PACE_MS * 2 * Math.random());
     }
   };
-  const calling = Array.from({ length: CALLERS }, (_, i) => call(POLICIES[i % POLICIES.length]!));
+  const calling = Array.from({ length: CLIENTS }, (_, i) => call(POLICIES[i % POLICIES.length]!));
   return {
     stop: async () => {
       isStopped = true;
@@ -126,15 +126,19 @@ function startLoad(shop: ClusterStore): { stop(): Promise<readonly Request[]> } 
   };
 }
 
-async function ask({ store }: ClusterStore, checks: readonly Check[], stalls: StallClock): Promise<Request> {
+async function send(
+  { store }: ClusterStore,
+  checks: readonly Check[],
+  stalls: StallClock,
+): Promise<SentRequest> {
   const [fromMs, before] = [performance.now(), stalls.totalMs()];
-  // a store without parts gives back only what it was told may be given back
+  // a store without slots refunds only checks that were declared refundable
   const results = await Promise.resolve(store.consume(checks, true)).catch((): undefined => undefined);
   const waitMs = performance.now() - fromMs;
   return { checks, results, waitMs, stallMs: stalls.totalMs() - before };
 }
 
-async function giveBack({ store }: ClusterStore, { checks, results }: Request): Promise<void> {
+async function giveBack({ store }: ClusterStore, { checks, results }: SentRequest): Promise<void> {
   if (results?.every(({ allowed }: CheckResult) => allowed) !== true) return;
   await sleep(20 * Math.random());
   await store.refund(checks, results);
@@ -145,14 +149,14 @@ async function unitsOn(servers: readonly Server[], namespace: string): Promise<M
   try {
     const counters = await countersOn(clients, `${namespace}:`);
     expect(counters.filter(({ leftMs }) => leftMs < 0)).toEqual([]);
-    // the hash tag is the store's own
+    // the store adds the hash tag
     return new Map(counters.map(({ key, used }) => [key.replace(/:\{\d+\}:/, ':'), used]));
   } finally {
     for (const client of clients) client.disconnect();
   }
 }
 
-/** What a soak of hours is looked at for. */
+/** The figures of a soak of hours. */
 function report(
   name: string,
   ledger: RefundLedger,
@@ -164,7 +168,7 @@ function report(
   const notCarriedOut = own.filter((key) => counters.has(key)).length;
   const text = [
     `refunds on ${name}: ${byKey.size} counters, ${ledger.count('given')} given back,`,
-    `${unanswered.length} without an answer (of ${own.length} that can be told apart ${notCarriedOut} not carried out),`,
+    `${unanswered.length} without an answer (of ${own.length} that can be identified ${notCarriedOut} not carried out),`,
     `${withoutStore} checks answered without the store`,
   ];
   process.stdout.write(`${text.join(' ')}\n`);

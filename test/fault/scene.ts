@@ -11,17 +11,17 @@ import { type Server, startServer } from '../support/server.js';
 import type { Troubled } from './troubles.js';
 import { startWire, type Wire } from './wire.js';
 
-/** Servers of a test's own, and how a store reaches them. */
+/** Servers of one test, and how a store reaches them. */
 export interface Scene {
   readonly redis: RedisOption;
-  /** The server that has the counters in the end. */
+  /** The server that has the counters at the end. */
   readonly port: number;
   stop(): Promise<void>;
 }
 
-/** A server and a way to it, both of which can be in trouble. */
+/** A server and the network to it, both of which can have faults. */
 export interface TroubledServer extends Troubled {
-  /** Ends the way; the server is another's affair. */
+  /** Stops the network, not the server. */
   stop(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export async function troubledWayTo(server: Server): Promise<TroubledServer> {
   };
 }
 
-/** One server, which is reached through a wire and a proxy, or directly. */
+/** One server, reached through a wire and a proxy, or directly. */
 export class LoneServer implements Scene {
   private script: Promise<unknown> | undefined;
 
@@ -53,7 +53,7 @@ export class LoneServer implements Scene {
 
   static async start(args: readonly string[] = []): Promise<LoneServer> {
     const dir = await mkdtemp(join(tmpdir(), 'freq-limit-fault-'));
-    // what it has saved outlives a restart
+    // its saved data survives a restart
     const all = [...args, '--dir', dir];
     const server = await startServer(all);
     const proxy = await startProxy(server.port);
@@ -64,7 +64,7 @@ export class LoneServer implements Scene {
     return this.server.port;
   }
 
-  /** By the wire, so that all faults of the way can be made; a dead server's proxy would still be there. */
+  /** Through the wire, so that all network faults are possible; the proxy of a dead server would still accept connections. */
   get redis(): RedisConnectionOptions {
     return { host: '127.0.0.1', port: this.wire.port };
   }
@@ -85,17 +85,17 @@ export class LoneServer implements Scene {
     this.server = await startServer(this.args, this.port);
   }
 
-  /** Asks the server itself. */
+  /** Sends a command directly to the server. */
   command(name: string, ...args: (string | number)[]): Promise<unknown> {
     return commandTo(this.port, name, ...args);
   }
 
-  /** Starts a script, which keeps the server from everything else. */
+  /** Starts a script that blocks the server. */
   run(script: string): void {
     this.script = this.command('EVAL', script, 0);
   }
 
-  /** Waits until the script has come to its end. */
+  /** Waits for the end of the script. */
   async hasRun(): Promise<void> {
     await this.script;
   }
@@ -126,7 +126,7 @@ export class WatchedPair implements Scene {
     return killed(this.pair.primary);
   }
 
-  /** It stays so until the scene ends. */
+  /** It hangs until the scene ends. */
   hangPrimary(): void {
     this.pair.primary.process.kill('SIGSTOP');
   }

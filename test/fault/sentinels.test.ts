@@ -4,7 +4,7 @@ import { clientOf, uniqueNamespace } from '../support/redis.js';
 import { startSentinels, type TestSentinels } from '../support/sentinel.js';
 import { RecordingLog, storeFor } from './load.js';
 
-describe('sentinels of which the first hangs', () => {
+describe('sentinels with a first one that hangs', () => {
   let pair: TestSentinels;
 
   beforeEach(async () => {
@@ -18,14 +18,14 @@ describe('sentinels of which the first hangs', () => {
     const redis = { sentinels: pair.sentinels, name: pair.name };
     const store = await storeFor(redis, namespace, new RecordingLog());
     await store.open();
-    const visit = [check(`${namespace}:60000:x`, { limit: 1_000 })];
-    await until(async () => (await store.consume(visit))[0]!.source === 'store', 5_000);
+    const checks = [check(`${namespace}:60000:x`, { limit: 1_000 })];
+    await until(async () => (await store.consume(checks))[0]!.source === 'store', 5_000);
     expect(store.health().isUp).toBe(true);
     await store.close();
   });
 });
 
-describe('a failover that is announced while a sentinel is asked for the primary', () => {
+describe('a failover that is announced while a client asks a sentinel for the primary', () => {
   let pair: TestSentinels;
 
   beforeAll(async () => {
@@ -38,18 +38,18 @@ describe('a failover that is announced while a sentinel is asked for the primary
     const redis = { sentinels: pair.sentinels, name: pair.name };
     const store = await storeFor(redis, namespace, new RecordingLog());
     await store.open();
-    const visit = [check(`${namespace}:60000:x`, { limit: 1_000 })];
-    expect((await store.consume(visit))[0]!.source).toBe('store');
+    const checks = [check(`${namespace}:60000:x`, { limit: 1_000 })];
+    expect((await store.consume(checks))[0]!.source).toBe('store');
     const client = clientOf(store);
     const { connector } = client as unknown as { readonly connector: { disconnect(): void } };
     const ended = new Promise<void>((resolve) => client.once('end', resolve));
     client.once('connecting', () => {
-      // what ioredis' own detector of failovers does
+      // like the failover detector of ioredis
       connector.disconnect();
     });
     client.disconnect(true);
     await ended;
-    await until(async () => (await store.consume(visit))[0]!.source === 'store', 10_000);
+    await until(async () => (await store.consume(checks))[0]!.source === 'store', 10_000);
     await store.close();
     expect(client.status).toBe('end');
   });

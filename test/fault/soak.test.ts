@@ -1,5 +1,5 @@
 import { uniqueNamespace } from '../support/redis.js';
-import { type Books, isUnderWay, keepBooks } from './books.js';
+import { type Books, isInFlight, keepBooks } from './books.js';
 import { type Chance, chanceOf } from './chance.js';
 import { calm, SLACK_MS } from './harness.js';
 import { type Load, MOST_IN_FLIGHT, RecordingLog, startLoad, storeFor } from './load.js';
@@ -13,13 +13,13 @@ const SEED = Number(process.env['SOAK_SEED'] ?? Math.floor(Math.random() * 1e9))
 interface Soaked {
   readonly books: Books;
   readonly troubles: readonly Trouble[];
-  readonly visits: Load['visits'];
+  readonly requests: Load['requests'];
   readonly log: RecordingLog;
 }
 
-describe('a store in one trouble after the other', () => {
+describe('a store during many faults', () => {
   it(
-    'answers every visit in time, charges none twice and loses none',
+    'answers every request in time, charges none twice and loses none',
     async () => {
       const scene = await LoneServer.start();
       try {
@@ -43,21 +43,21 @@ async function soak(scene: LoneServer, chance: Chance): Promise<Soaked> {
   await calm(load);
   await load.stop();
   await store.close();
-  const books = await keepBooks(load.visits, scene.port, namespace);
-  return { books, troubles, visits: load.visits, log };
+  const books = await keepBooks(load.requests, scene.port, namespace);
+  return { books, troubles, requests: load.requests, log };
 }
 
-function expectSound({ books, troubles, visits, log }: Soaked): void {
-  const { late, longestForStoreMs, unsound, visits: count, refused } = books;
-  const { unanswered, astray, doubled, lost, overLimit, unbalanced } = books;
+function expectSound({ books, troubles, requests, log }: Soaked): void {
+  const { late, longestForStoreMs, unsound, requests: count, withoutStore } = books;
+  const { unanswered, againstPolicy, doubled, lost, overLimit, unbalanced } = books;
   expect(count).toBeGreaterThan(SECONDS * 500);
-  expect(refused).toBeLessThan(count);
+  expect(withoutStore).toBeLessThan(count);
   expect(longestForStoreMs).toBeLessThanOrEqual(TIMEOUT_MS + SLACK_MS);
   expect(unsound).toEqual([]);
-  expect([unanswered, astray, doubled, lost, overLimit, unbalanced]).toEqual([0, 0, 0, 0, 0, 0]);
-  expect(late.filter((visit) => !wasInTrouble(visit, troubles))).toHaveLength(0);
+  expect([unanswered, againstPolicy, doubled, lost, overLimit, unbalanced]).toEqual([0, 0, 0, 0, 0, 0]);
+  expect(late.filter((request) => !wasInTrouble(request, troubles))).toHaveLength(0);
   expect(late.length).toBeLessThanOrEqual(2 * MOST_IN_FLIGHT * troubles.length);
-  expect(visits.at(-1)?.answer?.by).toBe('store');
+  expect(requests.at(-1)?.answer?.by).toBe('store');
   const opened = log.lines.filter((line) =>
     line.startsWith('FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable'),
   );
@@ -67,6 +67,6 @@ function expectSound({ books, troubles, visits, log }: Soaked): void {
   expect(closed).toHaveLength(opened.length);
 }
 
-function wasInTrouble(visit: Parameters<typeof isUnderWay>[0], troubles: readonly Trouble[]): boolean {
-  return troubles.some(({ fromMs, toMs }) => isUnderWay(visit, fromMs, toMs + TIMEOUT_MS));
+function wasInTrouble(request: Parameters<typeof isInFlight>[0], troubles: readonly Trouble[]): boolean {
+  return troubles.some(({ fromMs, toMs }) => isInFlight(request, fromMs, toMs + TIMEOUT_MS));
 }

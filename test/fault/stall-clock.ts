@@ -1,6 +1,6 @@
 const TICK_MS = 5;
 
-/** Sums up the time in which this process could do nothing: no store is to blame for it. */
+/** Adds up the time in which this process was blocked, which is not the fault of a store. */
 export class StallClock {
   private sumMs = 0;
   private tickedAtMs = performance.now();

@@ -1,4 +1,4 @@
-// Drives a store into a standstill of this very process, and sends what came of it.
+// Takes a store through a standstill of this process, and sends the outcome.
 import { endWithParent } from '../support/typescript-process.js';
 import { runFault } from './harness.js';
 import { faultOf, STANDSTILLS } from './standstills.js';

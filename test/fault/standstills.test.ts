@@ -12,7 +12,7 @@ afterAll(() => writeTable(rows));
 
 describe('a blocked or stopped process', () => {
   it.concurrent.each(STANDSTILLS)(
-    'does not blame the server, and decides no request without it: $name',
+    'does not open the breaker, and decides all requests by the server: $name',
     async (standstill) => {
       const own = await Promise.all(ROUND_TRIPS_MS.map((roundTripMs) => rowOf(standstill.name, roundTripMs)));
       rows.push(...own);
@@ -23,12 +23,12 @@ describe('a blocked or stopped process', () => {
   );
 });
 
-/** The load runs in a process of its own, which is stopped where it asks for it. */
+/** The load runs in its own process, which is stopped on its request. */
 async function rowOf(name: string, roundTripMs: number): Promise<Row> {
   const child = startTypeScript(PROCESS, [name, String(roundTripMs)]);
   try {
     for (;;) {
-      const message = (await child.heard()) as Row | Pause;
+      const message = (await child.nextMessage()) as Row | Pause;
       if (!('pauseMs' in message)) return message;
       child.process.kill('SIGSTOP');
       await sleep(message.pauseMs);

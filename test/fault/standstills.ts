@@ -7,28 +7,28 @@ import type { Fault } from './faults.js';
 import type { Load } from './load.js';
 import type { Scene } from './scene.js';
 
-/** Milliseconds from a question to its answer, beside what the server takes. */
+/** Milliseconds of a round trip, without the time of the server. */
 export const ROUND_TRIPS_MS = [0, 5] as const;
 const PAUSE_MS = 300;
 export const SOAK_SECONDS = Number(process.env['SOAK_SECONDS'] ?? 8);
 /** Several processes are under load at once. */
-const CALLERS_EACH = 8;
+const CLIENTS_EACH = 8;
 
-type Moment = (stand: () => void) => unknown;
+type Moment = (block: () => void) => unknown;
 
-/** When the process stands still, for questions that are asked in this turn of the event loop. */
+/** When the process is blocked, relative to requests sent in this turn of the event loop. */
 const MOMENTS: readonly Moment[] = [
   // before they leave
-  (stand) => {
-    stand();
+  (block) => {
+    block();
   },
   // when they have left, so that their answers wait until the process runs again
   setImmediate,
   // at the beginning of a later turn
-  (stand) => setTimeout(stand, 0),
+  (block) => setTimeout(block, 0),
 ];
 
-/** A server that is sound, a way to it that is sound, and a process that is not. */
+/** A healthy server, a healthy network, and a process that is blocked. */
 export class FarServer implements Scene {
   private constructor(
     private readonly server: Server,
@@ -40,7 +40,7 @@ export class FarServer implements Scene {
     const server = await startServer();
     const file = new URL('wire-process.ts', import.meta.url);
     const wire = startTypeScript(file, [String(server.port), String(roundTripMs)]);
-    return new FarServer(server, wire, Number(await wire.heard()));
+    return new FarServer(server, wire, Number(await wire.nextMessage()));
   }
 
   get redis(): { readonly host: string; readonly port: number } {
@@ -66,7 +66,7 @@ async function blockAtEach(ms: number, load: Load): Promise<void> {
 
 function blockAt(moment: Moment, ms: number, load: Load): Promise<void> {
   return new Promise((resolve) => {
-    load.visitNow();
+    load.sendNow();
     moment(() => {
       block(ms);
       resolve();
@@ -74,7 +74,7 @@ function blockAt(moment: Moment, ms: number, load: Load): Promise<void> {
   });
 }
 
-/** Blocks and stops this process, for times and after pauses that chance chooses. */
+/** Blocks and stops this process, for random times and after random pauses. */
 async function standStillOften(load: Load): Promise<void> {
   const chance = chanceOf(Number(process.env['SOAK_SEED'] ?? Math.floor(Math.random() * 1e9)));
   const untilMs = performance.now() + SOAK_SECONDS * 1_000;
@@ -85,7 +85,7 @@ async function standStillOften(load: Load): Promise<void> {
   }
 }
 
-/** What the process that has started this one is asked for: to stop it for so long. */
+/** The message to the parent process: stop this process for so long. */
 export interface Pause {
   readonly pauseMs: number;
 }
@@ -116,7 +116,7 @@ export const STANDSTILLS: readonly Standstill[] = [
   { name: `own process blocked and stopped again and again for ${SOAK_SECONDS} s`, make: standStillOften },
 ];
 
-/** A process's own standstill is never the server's fault: it makes requests wait, and changes nothing else. */
+/** A standstill of the process is never the fault of the server: it only makes requests wait. */
 export function faultOf({ name, make }: Standstill, roundTripMs: number): Fault<FarServer> {
   return {
     name: `${name}, round trip ${roundTripMs} ms`,
@@ -124,8 +124,8 @@ export function faultOf({ name, make }: Standstill, roundTripMs: number): Fault<
     start: () => FarServer.start(roundTripMs),
     make: (_, load) => make(load!),
     lastsMs: 0,
-    callersEach: CALLERS_EACH,
+    clientsEach: CLIENTS_EACH,
     end: () => undefined,
-    expected: { refused: 'none', outages: 0, neverLate: true, withinS: 0.3 },
+    expected: { withoutStore: 'none', outages: 0, neverLate: true, withinS: 0.3 },
   };
 }

@@ -5,7 +5,7 @@ import { block } from './block.js';
 import type { Chance } from './chance.js';
 import type { Wire } from './wire.js';
 
-/** A server and the way to it, both of which can be in trouble. */
+/** A server and the network to it, both of which can have faults. */
 export interface Troubled {
   readonly proxy: Proxy;
   readonly wire: Wire;
@@ -13,14 +13,14 @@ export interface Troubled {
   command(name: string, ...args: (string | number)[]): Promise<unknown>;
 }
 
-/** What was wrong, and when. */
+/** A fault and its time. */
 export interface Trouble {
   readonly name: string;
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-// one at a time, each over when it resolves
+// one at a time; each is over when it resolves
 const TROUBLES: Readonly<Record<string, (scene: Troubled, chance: Chance) => Promise<unknown>>> = {
   hang: async (scene, chance) => {
     scene.signal('SIGSTOP');
@@ -31,7 +31,7 @@ const TROUBLES: Readonly<Record<string, (scene: Troubled, chance: Chance) => Pro
   loseReply: async ({ proxy, wire }) => {
     const { endings } = wire;
     proxy.loseNextReply();
-    // while the store is not asked there is none
+    // there is none while the breaker is open
     await until(() => wire.endings > endings);
   },
   delay: async ({ wire }, chance) => {
@@ -43,7 +43,7 @@ const TROUBLES: Readonly<Record<string, (scene: Troubled, chance: Chance) => Pro
   },
   forget: (scene) => scene.command('SCRIPT', 'FLUSH'),
   drop: async ({ wire }, chance) => {
-    wire.hold();
+    wire.pause();
     await sleep(30 + chance() * 900);
     wire.release();
   },
@@ -52,7 +52,7 @@ const TROUBLES: Readonly<Record<string, (scene: Troubled, chance: Chance) => Pro
   },
 };
 
-/** Gets one of the servers into one trouble after the other, with calm between them. */
+/** Causes one fault after the other on one of the servers, with calm in between. */
 export async function troubleFor(
   seconds: number,
   scenes: readonly Troubled[],

@@ -1,4 +1,4 @@
-// A wire in a process of its own, so that it goes on when the process whose calls it carries stands still.
+// A wire in its own process, so that it goes on when the process whose calls it carries is blocked.
 import { endWithParent } from '../support/typescript-process.js';
 import { startWire } from './wire.js';
 

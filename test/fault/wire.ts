@@ -2,18 +2,18 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A TCP connection on which nothing is lost and nothing overtakes, but all may be late. */
+/** A TCP connection that delivers everything in order, but maybe late. */
 export interface Wire {
   readonly port: number;
   /** How many connections have ended. */
   readonly endings: number;
-  /** Milliseconds by which every piece of an answer is late. */
+  /** The delay of every piece of an answer, in milliseconds. */
   delayMs: number;
-  /** Passes half of the next piece on, and ends the connection. */
+  /** Delivers half of the next piece, and closes the connection. */
   cutNext(side: 'question' | 'answer'): void;
-  /** Keeps what comes from either side, as a network whose lost packets will be sent again. */
-  hold(): void;
-  /** Lets go what was kept, in its order. */
+  /** Keeps the data of both sides, like a network that will resend lost packets. */
+  pause(): void;
+  /** Delivers the kept data, in order. */
   release(): void;
   stop(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export async function startWire(target: number): Promise<Wire> {
         from.destroy();
       });
     });
-    // what is on its way arrives, though nobody waits for the answer any more
+    // data on its way arrives, even if no request waits for the answer
     from.on('close', () => void last.then(() => released).then(() => to.destroySoon()));
   };
   server.listen(0, '127.0.0.1');
@@ -69,7 +69,7 @@ export async function startWire(target: number): Promise<Wire> {
     cutNext: (side) => {
       cut = side;
     },
-    hold: () => {
+    pause: () => {
       released = new Promise((resolve) => {
         release = resolve;
       });

@@ -43,7 +43,7 @@ describe('a CommonJS application on Nest 11, Fastify and ioredis 5', () => {
       await expectCounters(`${namespace}:throttler`);
     });
 
-    it('limits what is decorated by another copy of the package', async () => {
+    it('limits handlers decorated by another copy of the package', async () => {
       expectDenialsKnown(expectReport(await consumer.node([`${build}/two-copies.js`, 'cjs'], env)));
       await expectCounters(`${namespace}:cjs-global`);
     });

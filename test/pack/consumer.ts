@@ -16,13 +16,13 @@ const INSTALL = [
 ];
 
 /**
- * A project of a user, outside of this repository: one of test/pack/consumers, and what some of them share, with the packed
+ * A project of a user, outside of this repository: one of test/pack/consumers, with their shared files and the packed
  * tarball installed.
  */
 export class Consumer {
   private constructor(
     readonly folder: string,
-    /** What `npm install` said. */
+    /** The output of `npm install`. */
     readonly installed: Ended,
   ) {}
 
@@ -40,7 +40,7 @@ export class Consumer {
     }
   }
 
-  /** What npm finds wrong with the installed tree: missing or unmet peers, versions that do not fit. */
+  /** The faults that npm finds in the installed tree: missing or unmet peers, wrong versions. */
   faults(): Promise<Ended> {
     return run('npm', ['ls', '--all', '--silent'], { cwd: this.folder });
   }
@@ -54,7 +54,7 @@ export class Consumer {
     return run(process.execPath, args, { cwd: this.folder, env });
   }
 
-  /** Runs the project's tests, in its own Jest or else in ours, and answers the line that counts them. */
+  /** Runs the tests of the project, in its own Jest or else in ours, and returns the line with their number. */
   async jest(env: NodeJS.ProcessEnv, ...flags: string[]): Promise<string> {
     const own = join(this.folder, 'node_modules/jest/bin/jest.js');
     const jest = existsSync(own) ? own : join(ROOT, 'node_modules/jest/bin/jest.js');

@@ -61,7 +61,7 @@ describe('an ES module application on Nest 12, Express and ioredis 6', () => {
   it.each([
     ['an ES module', 'esm'],
     ['CommonJS', 'cjs'],
-  ])('limits what is decorated by another copy of the package, %s', async (_, kind) => {
+  ])('limits handlers decorated by another copy of the package, %s', async (_, kind) => {
     expectDenialsKnown(expectReport(await consumer.node(['build/two-copies.js', kind], env)));
     await expectCounters(`${namespace}:${kind}-global`);
   });

@@ -2,7 +2,7 @@ import { keysOf, plainClient, sweep } from '../support/redis.ts';
 import type { Consumer } from './consumer.ts';
 import type { Ended } from './run.ts';
 
-/** An ended process that succeeded and had nothing to say about it. */
+/** A process that succeeded without output on stderr. */
 export const SILENT: Ended = { code: 0, stdout: '', stderr: '' };
 
 export async function expectCleanInstall(consumer: Consumer): Promise<void> {
@@ -15,13 +15,13 @@ export async function expectCleanInstall(consumer: Consumer): Promise<void> {
   expect({ code: faults.code, stderr: faults.stderr }).toEqual({ code: 0, stderr: '' });
 }
 
-/** What a process reported that ended by itself, with code 0 and without a warning. */
+/** The report of a process that ended by itself, with code 0 and without a warning. */
 export function expectReport(ended: Ended): unknown {
   expect(ended).toMatchObject({ code: 0, stderr: '' });
   return JSON.parse(ended.stdout);
 }
 
-/** The answers of consumers/shared/src/app.ts: two visits a phone, four in all, and one of the service. */
+/** The answers of consumers/shared/src/app.ts: two requests a phone, four in total, and one of the service. */
 export function expectLimits(answers: unknown): void {
   expect(answers).toMatchObject({
     codes: [
@@ -44,7 +44,7 @@ export function expectLimits(answers: unknown): void {
   });
 }
 
-/** The same answers where a copy of the package says whether an exception is a denial. */
+/** The same answers, with the exceptions that a copy of the package recognizes as denials. */
 export function expectDenialsKnown(answers: unknown): void {
   const { codes, free } = answers as {
     codes: { status: number; body: unknown }[];
@@ -59,14 +59,14 @@ export function expectDenialsKnown(answers: unknown): void {
   expect(free.map(({ body }) => body)).toEqual([{ allowed: true }, { allowed: false }]);
 }
 
-/** That `import` and `require` gave the same exports. */
+/** Expects that `import` and `require` gave the same exports. */
 export function expectOneCopy(report: unknown): void {
   const { names, differing } = report as { names: number; differing: string[] };
   expect(names).toBeGreaterThan(5);
   expect(differing).toEqual([]);
 }
 
-/** That the counting was done in Redis: counters of this namespace, all of which end. */
+/** Expects counters of this namespace in Redis, all with an expiry. */
 export async function expectCounters(namespace: string): Promise<void> {
   const client = plainClient();
   try {

@@ -5,7 +5,7 @@ import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../suppor
 
 const PROCESS = fileURLToPath(new URL('processes/mixins.mjs', import.meta.url));
 
-describe('classes that are named at run time', () => {
+describe('classes with generated names', () => {
   const client = plainClient();
   const namespace = uniqueNamespace();
 
@@ -14,8 +14,8 @@ describe('classes that are named at run time', () => {
     await client.quit();
   });
 
-  /** Asks each route once, in a process that makes the controllers in this order. */
-  async function visit(...paths: string[]): Promise<unknown> {
+  /** Sends a request to each route, in a process that creates the controllers in this order. */
+  async function send(...paths: string[]): Promise<unknown> {
     const child = fork(
       PROCESS,
       [redisUrl(), namespace, paths].map((part) => JSON.stringify(part)),
@@ -28,12 +28,12 @@ describe('classes that are named at run time', () => {
 
   it('count on the same counters in each process, and after each restart', async () => {
     const passed = { cats: 200, dogs: 200 };
-    expect([await visit('cats', 'dogs'), await visit('dogs', 'cats'), await visit('cats', 'dogs')]).toEqual([
+    expect([await send('cats', 'dogs'), await send('dogs', 'cats'), await send('cats', 'dogs')]).toEqual([
       passed,
       passed,
       passed,
     ]);
     expect(await keysOf(client, namespace)).toHaveLength(2);
-    expect(await visit('dogs', 'cats')).toEqual({ cats: 429, dogs: 429 });
+    expect(await send('dogs', 'cats')).toEqual({ cats: 429, dogs: 429 });
   });
 });

@@ -40,16 +40,16 @@ describe('a CommonJS application on Nest 12 and Express, without ioredis', () =>
     expect(expectReport(await consumer.node(['build/workers.js']))).toEqual([[warning], [warning]]);
   });
 
-  it('is told what to install when it wants to count in Redis', async () => {
-    const told = expectReport(await consumer.node(['build/needs-ioredis.js']));
-    expect(told).toMatch(/^FREQ_LIMIT_INVALID_OPTIONS: .*ioredis/);
+  it('fails with the name of the package to install when it counts in Redis', async () => {
+    const message = expectReport(await consumer.node(['build/needs-ioredis.js']));
+    expect(message).toMatch(/^FREQ_LIMIT_INVALID_OPTIONS: .*ioredis/);
   });
 
   it('gets the same classes by import and by require', async () => {
     expectOneCopy(expectReport(await consumer.node(['build/same-class.js'])));
   });
 
-  it('limits what is decorated by another copy of the package', async () => {
+  it('limits handlers decorated by another copy of the package', async () => {
     expectDenialsKnown(expectReport(await consumer.node(['build/two-copies.js', 'cjs'])));
   });
 });

@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url';
 import type { FreqLimitCheck } from 'nestjs-freq-limit';
 import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from '../support/redis.ts';
 
-const VISITOR = fileURLToPath(new URL('processes/visitor.mjs', import.meta.url));
+const SENDER = fileURLToPath(new URL('processes/sender.mjs', import.meta.url));
 const PROCESSES = 4;
 const TURNS = 25;
-const VISITS_PER_TURN = 40;
-const ASKED = PROCESSES * TURNS * VISITS_PER_TURN;
+const REQUESTS_PER_TURN = 40;
+const SENT = PROCESSES * TURNS * REQUESTS_PER_TURN;
 
 type Answer = readonly [allowed: boolean, used: readonly number[]];
 
@@ -24,16 +24,18 @@ describe('several processes on one Redis', () => {
   });
   afterAll(() => client.quit());
 
-  /** Lets all processes ask at the same time, as often as they can. */
+  /** Lets all processes send requests at the same time, as many as they can. */
   async function race(checks: readonly FreqLimitCheck[]): Promise<Answer[]> {
-    const args = [redisUrl(), namespace, TURNS, VISITS_PER_TURN, checks].map((part) => JSON.stringify(part));
-    const visitors = Array.from({ length: PROCESSES }, () => fork(VISITOR, args));
-    await Promise.all(visitors.map((visitor) => nextMessage(visitor)));
-    const answers = visitors.map((visitor) => nextMessage(visitor));
-    const exits = visitors.map((visitor) => once(visitor, 'exit'));
-    for (const visitor of visitors) visitor.send('go');
+    const args = [redisUrl(), namespace, TURNS, REQUESTS_PER_TURN, checks].map((part) =>
+      JSON.stringify(part),
+    );
+    const senders = Array.from({ length: PROCESSES }, () => fork(SENDER, args));
+    await Promise.all(senders.map((sender) => nextMessage(sender)));
+    const answers = senders.map((sender) => nextMessage(sender));
+    const exits = senders.map((sender) => once(sender, 'exit'));
+    for (const sender of senders) sender.send('go');
     const all = (await Promise.all(answers)).flat() as Answer[];
-    expect(await Promise.all(exits)).toEqual(visitors.map(() => [0, null]));
+    expect(await Promise.all(exits)).toEqual(senders.map(() => [0, null]));
     return all;
   }
 
@@ -42,16 +44,16 @@ describe('several processes on one Redis', () => {
     return Number(await client.get(key));
   }
 
-  it('let pass what one limit allows, together and to the unit', async () => {
+  it('allow together exactly the limit', async () => {
     const answers = await race([
       { name: 'wide', key: 'x', window: '1h', limit: 1_000_000 },
       { name: 'tight', key: 'x', window: '1h', limit: 1_234 },
       { name: 'middle', key: 'x', window: '1d', limit: 2_000 },
     ]);
-    expect(answers).toHaveLength(ASKED);
+    expect(answers).toHaveLength(SENT);
     const allowed = answers.filter(([passes]) => passes);
     expect(allowed).toHaveLength(1_234);
-    // each of them was another one on every counter, and the denied have left no trace on any
+    // each allowed request had its own count on every counter, and denied requests left no trace
     for (const [i, name] of ['wide', 'tight', 'middle'].entries()) {
       const numbers = allowed.map(([, used]) => used[i]!).sort((a, b) => a - b);
       expect(numbers).toEqual(Array.from({ length: 1_234 }, (_, n) => n + 1));
@@ -59,16 +61,16 @@ describe('several processes on one Redis', () => {
     }
   });
 
-  it('count every visit once where nothing is denied', async () => {
-    const answers = await race([{ name: 'all', key: 'x', window: '1h', limit: ASKED, cost: 1 }]);
-    expect(new Set(answers.map(([, [used]]) => used)).size).toBe(ASKED);
-    expect(await unitsOf('all')).toBe(ASKED);
+  it('count every request once if none is denied', async () => {
+    const answers = await race([{ name: 'all', key: 'x', window: '1h', limit: SENT, cost: 1 }]);
+    expect(new Set(answers.map(([, [used]]) => used)).size).toBe(SENT);
+    expect(await unitsOf('all')).toBe(SENT);
   });
 });
 
 async function nextMessage(child: ChildProcess): Promise<unknown> {
   const gone = once(child, 'exit').then(([code]) => {
-    throw new Error(`a visitor ended with ${String(code)} before it answered`);
+    throw new Error(`a process ended with ${String(code)} before it answered`);
   });
   gone.catch(() => undefined);
   const [message] = (await Promise.race([once(child, 'message'), gone])) as [unknown];

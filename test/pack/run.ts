@@ -6,11 +6,11 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** What npm, Jest and Node's options tell our children is meant for this repository, not for the consumers. */
+/** Variables of npm, Jest and Node that apply to this repository, not to the consumers. */
 const OURS =
   /^(npm_(command|lifecycle|package|config_(local_prefix|workspace))|JEST_|NODE_(ENV|OPTIONS|PATH|V8_COVERAGE)$|FORCE_COLOR$)/;
 
-/** Runs a program until it ends by itself. One that does not in time is killed, and its code is null. */
+/** Runs a program until it ends. It is killed after a time limit, and then its code is null. */
 export function run(
   program: string,
   args: readonly string[],

@@ -14,7 +14,7 @@ describe('the packed package', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it('holds the build, the Lua sources and the documents, and nothing else', () => {
+  it('contains the build, the Lua sources and the documents, and nothing else', () => {
     const known = /^(dist\/(esm|cjs)\/.+\.(js|js\.map|d\.ts)|dist\/cjs\/package\.json|lua\/.+\.lua)$/;
     expect(tarball.files.filter((file) => !known.test(file)).sort()).toEqual([
       'CHANGELOG.md',
@@ -33,7 +33,7 @@ describe('the packed package', () => {
     );
   });
 
-  it('holds every file that package.json names', async () => {
+  it('contains every file that package.json names', async () => {
     const { main, module, types, exports, typesVersions } = JSON.parse(await read('package.json'));
     const paths = Object.values(exports as Record<string, unknown>).filter(
       (path) => typeof path === 'object',
@@ -57,9 +57,9 @@ describe('the packed package', () => {
     for (const file of declarations) expect(await read(file.replace('esm', 'cjs'))).toBe(await read(file));
   });
 
-  it('needs ioredis in none of the declarations that its users see', async () => {
+  it('needs ioredis in no declaration that users see', async () => {
     const seen = new Set<string>();
-    const visit = async (file: string): Promise<void> => {
+    const follow = async (file: string): Promise<void> => {
       if (seen.has(file)) return;
       seen.add(file);
       const text = await read(file);
@@ -68,13 +68,13 @@ describe('the packed package', () => {
         mentions: undefined,
       });
       for (const [, path] of text.matchAll(/(?:from |import\()['"](\.[^'"]+)\.js['"]/g))
-        await visit(join(file, '..', `${path!}.d.ts`));
+        await follow(join(file, '..', `${path!}.d.ts`));
     };
-    for (const entry of ['index', 'testing/index', 'throttler/index']) await visit(`dist/esm/${entry}.d.ts`);
+    for (const entry of ['index', 'testing/index', 'throttler/index']) await follow(`dist/esm/${entry}.d.ts`);
     expect(seen.size).toBeGreaterThan(10);
   });
 
-  it('explains itself in its declarations', async () => {
+  it('has doc comments in its declarations', async () => {
     const options = await read('dist/esm/freq-limit.options.d.ts');
     const [body] = /interface FreqLimitOptions \{[^]*?\n\}/.exec(options)!;
     const properties = body.match(/^ {4}readonly \w+\?:/gm)!;
@@ -87,7 +87,7 @@ describe('the packed package', () => {
     );
   });
 
-  it('names no file of the machine it was built on', async () => {
+  it('names no file of the build machine', async () => {
     for (const file of tarball.files) {
       const text = await read(file);
       expect({
@@ -103,7 +103,7 @@ describe('the packed package', () => {
     }
   });
 
-  it('maps its JavaScript to sources that it holds itself', async () => {
+  it('maps its JavaScript to sources in the package', async () => {
     const maps = tarball.files.filter((file) => file.endsWith('.map'));
     expect(maps.length).toBeGreaterThan(0);
     for (const file of maps) {
@@ -113,7 +113,7 @@ describe('the packed package', () => {
   });
 });
 
-/** All texts in a value, however deep. */
+/** All strings in a value, at any depth. */
 function textsIn(value: unknown): string[] {
   return typeof value === 'string'
     ? [value]

@@ -10,7 +10,7 @@ export interface Tarball {
   readonly files: readonly string[];
 }
 
-/** Packs what `npm publish` would upload. The build must have been made. */
+/** Packs the files that `npm publish` would upload. Needs a build. */
 export async function pack(folder: string): Promise<Tarball> {
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
   const { code, stdout, stderr } = await run('npm', args, { cwd: ROOT });

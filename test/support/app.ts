@@ -21,7 +21,7 @@ export interface AppParts extends ModuleMetadata {
 
 const running = new Set<INestApplication>();
 
-/** A real application on a free port, with the module and these parts. `closeApps` ends it. */
+/** A real application on a free port, with the module and these parts. `closeApps` closes it. */
 export async function startApp(
   platform: Platform,
   { limits = {}, ...parts }: AppParts,
@@ -33,7 +33,7 @@ export async function startApp(
   return serve(platform, { ...parts, imports }, change, prepare, options);
 }
 
-/** The same without the module, for applications that bring their own. */
+/** The same without the module, for applications that import it themselves. */
 export async function serve(
   platform: Platform,
   parts: ModuleMetadata,
@@ -53,21 +53,26 @@ export async function serve(
   return { app, url: `http://127.0.0.1:${port}` };
 }
 
-/** An application that trusts a proxy on this machine. By address: of a mere count of proxies Fastify 5.12 trusts none. */
+/** An application that trusts a proxy on this machine, by address, since Fastify 5.12 trusts no mere number of proxies. */
 export async function startBehindProxy(
   platform: Platform,
   controller: Type,
   limits: FreqLimitOptions,
-): Promise<{ url: string }> {
+  adapter = adapterBehindProxy(platform),
+): Promise<TestApp> {
   const parts = { imports: [FreqLimitModule.forRoot(limits)], controllers: [controller] };
   const module = await Test.createTestingModule(parts).compile();
-  const express = new ExpressAdapter();
-  express.set('trust proxy', 'loopback');
-  const adapter = platform === 'express' ? express : new FastifyAdapter({ trustProxy: 'loopback' });
   const app = module.createNestApplication(adapter, { logger: false });
   running.add(app);
   await app.listen(0, '127.0.0.1');
-  return { url: (await app.getUrl()).replace('[::1]', '127.0.0.1') };
+  return { app, url: (await app.getUrl()).replace('[::1]', '127.0.0.1') };
+}
+
+function adapterBehindProxy(platform: Platform): ExpressAdapter | FastifyAdapter {
+  if (platform === 'fastify') return new FastifyAdapter({ trustProxy: 'loopback' });
+  const adapter = new ExpressAdapter();
+  adapter.set('trust proxy', 'loopback');
+  return adapter;
 }
 
 export async function closeApps(): Promise<void> {
@@ -76,11 +81,11 @@ export async function closeApps(): Promise<void> {
   await Promise.all(apps.map((app) => app.close()));
 }
 
-/** The statuses of so many equal requests, one after the other. */
-export async function statuses(count: number, ask: () => Promise<Response>): Promise<number[]> {
+/** The statuses of `count` equal requests, one after the other. */
+export async function statuses(count: number, send: () => Promise<Response>): Promise<number[]> {
   const seen: number[] = [];
   for (let i = 0; i < count; i++) {
-    const response = await ask();
+    const response = await send();
     await response.arrayBuffer();
     seen.push(response.status);
   }

@@ -1,6 +1,6 @@
 import { ServerKafka, ServerRMQ } from '@nestjs/microservices';
 
-/** What kafkajs hands a consumer for each message. */
+/** The argument that kafkajs passes a consumer for each message. */
 interface Delivered {
   readonly topic: string;
   readonly partition: number;
@@ -9,7 +9,7 @@ interface Delivered {
   pause(): () => void;
 }
 
-/** What Nest sends to the topic of a reply. */
+/** The record that Nest sends to the reply topic. */
 interface Answer {
   readonly messages: readonly { readonly headers: Readonly<Record<string, Buffer | undefined>> }[];
 }
@@ -25,16 +25,16 @@ const EVENTS = {
 };
 
 /**
- * One partition of a topic, as a consumer of kafkajs goes through it: in order, and a message whose handler fails is
+ * One partition of a topic, as a consumer of kafkajs reads it: in order, and a message whose handler fails is
  * delivered again before the next one. kafkajs waits between tries, and starts the consumer again after five; here the
- * message is given up after `tries`, so that a test ends.
+ * message is skipped after `tries`, so that a test ends.
  */
 export class Partition {
-  /** What Nest has given for each message. */
+  /** The function that Nest passes for each message. */
   eachMessage: EachMessage | undefined;
   /** How often each message was delivered. */
   readonly deliveries: number[] = [];
-  /** The errors that were sent as answers. */
+  /** The errors that were sent as replies. */
   readonly errors: unknown[] = [];
 
   /** @returns how many of the messages were consumed */
@@ -124,7 +124,7 @@ export class RabbitWithoutBroker extends ServerRMQ {
   }
 }
 
-// Nest 12 asks for some packages so, and Nest 11 does not know it
+// Nest 12 loads some packages by this method, which Nest 11 does not have
 Object.assign(RabbitWithoutBroker.prototype, { loadPackageSynchronously: () => ({}) });
 
 function nothing(): Promise<void> {

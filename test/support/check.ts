@@ -1,6 +1,6 @@
 import type { Check } from '../../src/core/check.js';
 
-/** A check as the stores get it, one a minute by default. The key says its window, as every store key does. */
+/** A check as the stores get it, one a minute by default. The key contains its window, like every key in a store. */
 export function check(key: string, parts: Partial<Omit<Check, 'key'>> = {}): Check {
   const {
     windowMs = 60_000,

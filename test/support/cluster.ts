@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, type Server, startServer } from './server.js';
 
 const SLOTS = 16_384;
-/** The nodes talk to each other on a port that is so much higher. */
+/** The distance from a node's port to the port for the other nodes. */
 const BUS = 10_000;
 const HIGHEST_PORT = 65_535;
 
@@ -11,25 +11,25 @@ const HIGHEST_PORT = 65_535;
 export interface TestCluster {
   /** The primaries, in the order of their slots. */
   readonly primaries: readonly Server[];
-  /** Replicas, the first of the first primary, and so on; as many as were asked for. */
+  /** The replicas, in the order of their primaries. */
   readonly replicas: readonly Server[];
-  /** Where a client begins. */
+  /** The start nodes of a client. */
   readonly nodes: readonly { readonly host: string; readonly port: number }[];
   /** A plain client of one node. */
   client(node: Server): Redis;
-  /** Moves a slot with all its keys, some at a time; `between` runs when the first keys have gone. */
+  /** Moves a slot with all its keys, some at a time; `between` runs after the first keys. */
   moveSlot(slot: number, from: Server, to: Server, between?: () => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface ClusterOptions {
   readonly primaries?: number;
-  /** How many of the primaries have a replica. */
+  /** The number of primaries with a replica. */
   readonly replicas?: number;
   readonly args?: readonly string[];
 }
 
-/** Starts a cluster whose primaries share the slots evenly; resolves when every node calls it sound. */
+/** Starts a cluster whose primaries share the slots evenly; resolves when every node reports it as ok. */
 export async function startCluster(options: ClusterOptions = {}): Promise<TestCluster> {
   const { primaries: count = 3, replicas: replicaCount = 0, args = [] } = options;
   const servers = await Promise.all(Array.from({ length: count + replicaCount }, () => startNode(args)));
@@ -60,7 +60,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
   for (const [i] of replicas.entries()) {
     await until(async () => (await client(primaries[i]!).info('replication')).includes('state=online'));
   }
-  // a client that asks a node which knows nothing of the replicas yet would let go of them
+  // a client that queries a node without the replicas would disconnect from them
   await until(async () => {
     const views = await Promise.all(servers.map((server) => client(server).cluster('SLOTS')));
     return views.every((view) => view.flatMap((range) => range.slice(3)).length === replicaCount);
@@ -88,14 +88,14 @@ async function startNode(args: readonly string[]): Promise<Server> {
     '1500',
     '--repl-diskless-sync-delay',
     '0',
-    // a new replica is called online when it has answered once
+    // a new replica is online after its first answer
     '--repl-ping-replica-period',
     '1',
   ];
   try {
     return await startServer([...cluster, ...args], port);
   } catch {
-    // somebody else has taken one of its two ports
+    // another process has taken one of its two ports
     return startNode(args);
   }
 }
@@ -121,7 +121,7 @@ async function moveSlot(
     isFirst = false;
   }
   for (const one of [to, from, ...servers.filter((server) => server !== to && server !== from)]) {
-    // a replica, or a node that is gone, learns of it from the others
+    // a replica, or a node that is down, gets it from the others
     await client(one)
       .cluster('SETSLOT', slot, 'NODE', targetId)
       .catch(() => undefined);
@@ -138,11 +138,11 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
-/** Waits until something is so. */
-export async function until(isSo: () => Promise<boolean> | boolean, withinMs = 20_000): Promise<void> {
+/** Waits until a condition is true. */
+export async function until(isTrue: () => Promise<boolean> | boolean, withinMs = 20_000): Promise<void> {
   const end = performance.now() + withinMs;
-  while (!(await isSo())) {
-    if (performance.now() > end) throw new Error(`not so within ${withinMs} ms`);
+  while (!(await isTrue())) {
+    if (performance.now() > end) throw new Error(`not true within ${withinMs} ms`);
     await sleep(20);
   }
 }

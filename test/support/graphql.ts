@@ -40,7 +40,7 @@ export function startGraphql(
   );
 }
 
-/** An error as a client sees it, without where in the operation it stands. */
+/** An error as a client sees it, without its position in the operation. */
 export interface SeenError {
   readonly message: string;
   readonly code: unknown;
@@ -65,7 +65,7 @@ interface RawAnswer {
 }
 
 /** Sends an operation. */
-export async function ask(
+export async function execute(
   url: string,
   query: string,
   variables: object = {},
@@ -80,7 +80,7 @@ export async function ask(
 }
 
 /** Sends several operations in one request. */
-export async function askBatch(url: string, queries: readonly string[]): Promise<Answer[]> {
+export async function executeBatch(url: string, queries: readonly string[]): Promise<Answer[]> {
   const response = await postJson(
     url,
     queries.map((query) => ({ query })),
@@ -89,7 +89,7 @@ export async function askBatch(url: string, queries: readonly string[]): Promise
   return answers.map((answer) => ({ ...seen(answer), status: response.status, headers: response.headers }));
 }
 
-/** What so many equal operations answer in a field, one after the other: its value, or the code of its error. */
+/** The values of a field, or the codes of its errors, from `count` equal operations, one after the other. */
 export async function fields(count: number, field: string, send: () => Promise<Answer>): Promise<unknown[]> {
   const values: unknown[] = [];
   for (let i = 0; i < count; i++) {
@@ -117,12 +117,12 @@ function seenError({ message, extensions }: RawError): SeenError {
 
 /** A client's connection for operations over a WebSocket. */
 export interface Connection {
-  /** Starts an operation and waits for its end: the values of a field, and the errors. */
+  /** Starts an operation and waits for its end; returns the values of a field and the errors. */
   run(query: string, field: string): Promise<{ values: unknown[]; errors: SeenError[] }>;
   close(): Promise<void>;
 }
 
-/** Connects with a handshake of these headers, lazily and once: all operations share the connection. */
+/** Connects with these headers in the handshake; all operations share the connection. */
 export function connect(
   url: string,
   headers: Record<string, string> = {},
@@ -176,7 +176,7 @@ export function connect(
   };
 }
 
-/** What the caller of a denied resolver sees, under a limit by the minute. */
+/** The error of a denied resolver with a limit per minute. */
 export const DENIED = {
   message: 'Too many requests. Try again in 60 s.',
   code: 'TOO_MANY_REQUESTS',

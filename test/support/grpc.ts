@@ -10,7 +10,7 @@ export const PROTO = fileURLToPath(new URL('limits.proto', import.meta.url));
 /** Methods whose client sends a stream. */
 const SENDS_STREAM = ['Up', 'Both', 'RawUp', 'RawBoth'];
 
-/** How a call ended. */
+/** The end of a call. */
 export interface Ended {
   readonly texts: readonly string[];
   readonly code: number;
@@ -67,7 +67,7 @@ export function grpcClient({ options }: { options: { url: string } }): GrpcClien
         call.on('error', () => undefined);
         call.on('status', ({ code, details, metadata }: Status) => {
           const [retryAfter] = metadata.get('retry-after').map(String);
-          // the answer of a unary call comes after its status
+          // the response of a unary call comes after its status
           setImmediate(() => {
             resolve({ texts, code, details, retryAfter });
           });

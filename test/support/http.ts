@@ -11,7 +11,7 @@ export function post(
   });
 }
 
-/** The limit headers of an answer, those that are there. */
+/** The limit headers of a response. */
 export function limitHeaders(response: Pick<Response, 'headers'>): Record<string, string> {
   const names = ['ratelimit-policy', 'ratelimit', 'retry-after'];
   return Object.fromEntries(

@@ -7,7 +7,7 @@ const KILL = `
   socket.on('data', (chunk) => { text += chunk; if (text.includes('PONG')) socket.destroy(); });
 `;
 
-/** Makes a server close all its connections. This process is blocked meanwhile and does not notice it. */
+/** Makes a server close all its connections. This process is blocked in the meantime and does not notice it. */
 export function killConnections(port: number): void {
   execFileSync(process.execPath, ['-e', KILL, String(port)]);
 }

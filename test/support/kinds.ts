@@ -2,14 +2,14 @@ import type { FreqLimitOptions } from 'nestjs-freq-limit';
 import { PLATFORMS } from './app.js';
 import { redisUrl } from './redis.js';
 
-/** Where counters live. */
+/** The kinds of stores. */
 export const KINDS = ['memory', 'redis'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** Each platform with each kind. */
 export const EVERYWHERE = PLATFORMS.flatMap((platform) => KINDS.map((kind) => [platform, kind] as const));
 
-/** Options that count there. What a server's slowness does is not what these tests try, so they have time. */
+/** Options for a kind of store. The time limit is long, since a slow server is not the subject of these tests. */
 export function limitsIn(
   kind: Kind,
   { namespace }: { readonly namespace: string },

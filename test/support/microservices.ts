@@ -24,15 +24,15 @@ export interface MicroserviceParts extends ModuleMetadata {
 }
 
 /** A client of a microservice. */
-export interface Caller {
-  /** What the handler answers, or what it is told instead. */
-  ask(pattern: string, data: unknown): Promise<unknown>;
-  /** Publishes an event; resolves when it is on its way. */
-  tell(pattern: string, data: unknown): Promise<void>;
+export interface MessageClient {
+  /** Sends a message; resolves to the response, or to an object with the error. */
+  send(pattern: string, data: unknown): Promise<unknown>;
+  /** Publishes an event; resolves when it is sent. */
+  emit(pattern: string, data: unknown): Promise<void>;
   close(): void;
 }
 
-/** What a caller is told of a denial. */
+/** The response to a denied message. */
 export const denied = (retryAfter = 60) => ({
   error: {
     status: 'error',
@@ -44,7 +44,7 @@ export const denied = (retryAfter = 60) => ({
 
 const running: { close(): unknown }[] = [];
 
-/** To be called after each test. */
+/** Call it after each test. */
 export async function closeMicroservices(): Promise<void> {
   for (const one of running.splice(0).reverse()) await one.close();
   await closeApps();
@@ -57,7 +57,7 @@ export async function transportOf(broker: Broker): Promise<MicroserviceOptions> 
   return { transport: Transport.REDIS, options: { host: hostname, port: Number(port) } };
 }
 
-/** An application of nothing but message handlers. */
+/** An application with message handlers only. */
 export async function startMicroservice(
   transport: MicroserviceOptions,
   { limits = {}, imports = [], ...parts }: MicroserviceParts,
@@ -70,7 +70,7 @@ export async function startMicroservice(
   return service;
 }
 
-/** An application that answers HTTP too. */
+/** An application with message handlers and HTTP. */
 export async function startHybrid(
   transport: MicroserviceOptions,
   { limits = {}, imports = [], ...parts }: MicroserviceParts,
@@ -84,13 +84,13 @@ export async function startHybrid(
   return served;
 }
 
-export function callerOf(transport: MicroserviceOptions): Caller {
+export function messageClient(transport: MicroserviceOptions): MessageClient {
   const client = ClientProxyFactory.create(transport as ClientOptions);
   running.push(client);
   return {
-    ask: (pattern, data) =>
+    send: (pattern, data) =>
       firstValueFrom(client.send<unknown>(pattern, data as never)).catch((error: unknown) => ({ error })),
-    tell: async (pattern, data) => {
+    emit: async (pattern, data) => {
       await firstValueFrom(client.emit(pattern, data as never), { defaultValue: undefined });
     },
     close: () => void client.close(),

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 
-/** A server that connects as Redis does, and then does to scripts what a test wants. */
+/** A server that connects like Redis, and answers scripts as a test defines it. */
 export interface OddServer {
   readonly url: string;
-  /** Scripts that it was asked to run. */
+  /** The number of scripts that clients sent. */
   readonly scripts: number;
   stop(): Promise<void>;
 }

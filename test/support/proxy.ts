@@ -1,19 +1,19 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A TCP proxy before a server, with which a network's faults are made. */
+/** A TCP proxy in front of a server, for network faults. */
 export interface Proxy {
   readonly port: number;
   readonly url: string;
-  /** Milliseconds by which every piece of an answer is late. */
+  /** The delay of every piece of an answer, in milliseconds. */
   delayMs: number;
-  /** Takes what comes from either side and passes nothing on, as a network that drops packets. */
+  /** Drops the data of both sides, like a network that drops packets. */
   isDropping: boolean;
-  /** Passes the next question on, and ends the connection in place of its answer. */
+  /** Delivers the next command, and closes the connection instead of its reply. */
   loseNextReply(): void;
-  /** Ends all connections at once, as a peer that resets them. */
+  /** Resets all connections. */
   reset(): void;
-  /** Refuses new connections, or takes them again. */
+  /** Refuses new connections, or accepts them again. */
   refuse(refuses: boolean): void;
   stop(): Promise<void>;
 }

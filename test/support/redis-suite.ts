@@ -3,15 +3,15 @@ import type { Redis } from 'ioredis';
 import { closeApps } from './app.js';
 import { plainClient, sweep, uniqueNamespace } from './redis.js';
 
-/** What the tests of a suite on the shared Redis work with. */
+/** The context of a suite on the shared Redis. */
 export interface RedisSuite {
-  /** A plain client that looks over the limiter's shoulder. */
+  /** A plain client, to inspect the keys of the library. */
   readonly client: Redis;
-  /** A namespace that is the running test's own. */
+  /** The namespace of the running test. */
   readonly namespace: string;
 }
 
-/** Gives each test of a file a namespace of its own; after it, applications are closed and every counter is looked at. */
+/** Gives each test of a file its own namespace; closes the applications and checks every counter after each test. */
 export function redisSuite(): RedisSuite {
   const suite = { client: undefined as unknown as Redis, namespace: '' };
   beforeAll(() => {

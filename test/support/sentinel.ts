@@ -31,15 +31,15 @@ export async function startSentinels(args: readonly string[] = []): Promise<Test
     [0, 1, 2].map((i) => startSentinel(join(dir, `${i}.conf`), name, primary)),
   );
   const [{ port }] = watchers as [Watcher];
-  const ask = new Redis(port, '127.0.0.1');
+  const sentinel = new Redis(port, '127.0.0.1');
   await until(async () => {
     const [peers, replicas] = await Promise.all([
-      ask.call('SENTINEL', 'sentinels', name) as Promise<unknown[]>,
-      ask.call('SENTINEL', 'replicas', name) as Promise<unknown[]>,
+      sentinel.call('SENTINEL', 'sentinels', name) as Promise<unknown[]>,
+      sentinel.call('SENTINEL', 'replicas', name) as Promise<unknown[]>,
     ]);
     return peers.length === 2 && replicas.length === 1;
   });
-  ask.disconnect();
+  sentinel.disconnect();
   return {
     name,
     sentinels: watchers.map((watcher) => ({ host: '127.0.0.1', port: watcher.port })),

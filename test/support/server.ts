@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A Redis process of the tests' own: they may stop it, hang it and start it again. */
+/** A Redis process of one test, which may stop, hang and restart it. */
 export interface Server {
   readonly port: number;
   readonly url: string;
@@ -13,7 +13,7 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** The server's program: REDIS_SERVER, and else redis-server or valkey-server, whichever runs. */
+/** The program of the server: REDIS_SERVER, or else the first of redis-server and valkey-server that runs. */
 export function serverBinary(): string {
   const { REDIS_SERVER: wish = '' } = process.env;
   const names = wish === '' ? ['redis-server', 'valkey-server'] : [wish];
@@ -26,13 +26,13 @@ export function serverBinary(): string {
   );
 }
 
-/** What a server's program says of itself, as "Valkey server v=9.1.2"; nothing where it does not run. */
+/** The version line of a server's program, as "Valkey server v=9.1.2"; `undefined` if it does not run. */
 export function versionOf(binary: string): string | undefined {
   const { status, stdout } = spawnSync(binary, ['--version'], { encoding: 'utf8' });
   return status === 0 ? /^.*?v=\S+/.exec(stdout)?.[0] : undefined;
 }
 
-/** Starts a server on loopback and resolves when it accepts connections. A port taken meanwhile is tried anew. */
+/** Starts a server on loopback and resolves when it accepts connections. Retries with another port if one is taken. */
 export async function startServer(args: readonly string[] = [], wantedPort?: number): Promise<Server> {
   const binary = serverBinary();
   for (let attempt = 1; ; attempt++) {

@@ -1,4 +1,4 @@
-/** Something that will have happened. */
+/** A promise that is resolved from outside. */
 export interface Signal {
   readonly given: Promise<unknown>;
   readonly give: (value?: unknown) => void;

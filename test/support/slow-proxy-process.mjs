@@ -1,5 +1,5 @@
-// A TCP proxy in a process of its own, so that it continues while the process under test is blocked.
-// Arguments: the port of the server, and by how many milliseconds each answer is late.
+// A TCP proxy in its own process, so that it continues while the process under test is blocked.
+// Arguments: the port of the server, and the delay of each answer in milliseconds.
 import { connect, createServer } from 'node:net';
 
 const [target, delayMs] = process.argv.slice(2).map(Number);

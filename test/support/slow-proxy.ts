@@ -1,10 +1,10 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A proxy before a server, in a process of its own, whose answers come late. */
+/** A proxy in front of a server, in its own process, which delays answers. */
 export interface SlowProxy {
   readonly url: string;
-  /** How many connections were made to it so far. */
+  /** The number of connections so far. */
   connections(): Promise<number>;
   stop(): Promise<void>;
 }

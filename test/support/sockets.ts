@@ -18,16 +18,16 @@ import { type Platform, serve, type TestApp } from './app.js';
 export type Library = 'socket.io' | 'ws';
 export const LIBRARIES: readonly Library[] = ['socket.io', 'ws'];
 
-/** What a client is told. */
-export interface Told {
+/** A message from the server. */
+export interface Received {
   readonly event: string;
   readonly data: unknown;
 }
 
-/** What gateways of the tests answer. */
-export const said = (data: unknown): Told => ({ event: 'said', data });
+/** The answer of a gateway of the tests. */
+export const reply = (data: unknown): Received => ({ event: 'reply', data });
 
-/** What a client is told of a denial. */
+/** The answer to a denied message. */
 export const denied = (retryAfter = 60) => ({
   event: 'exception',
   data: {
@@ -38,27 +38,27 @@ export const denied = (retryAfter = 60) => ({
   },
 });
 
-/** A real client of a gateway, of either library. */
+/** A real client of a gateway, of one of the libraries. */
 export interface Client {
   send(event: string, data?: unknown): void;
-  /** Sends, and waits for what is told next. */
-  ask(event: string, data?: unknown): Promise<Told>;
-  /** What is told next, or has been and was not asked for. */
-  next(): Promise<Told>;
-  /** Sends so many equal messages, each after the answer to the one before. */
-  askTimes(count: number, event: string, data?: unknown): Promise<Told[]>;
+  /** Sends, and waits for the next message. */
+  request(event: string, data?: unknown): Promise<Received>;
+  /** The next message that was not yet returned. */
+  next(): Promise<Received>;
+  /** Sends `count` equal messages, each after the answer to the one before. */
+  requestTimes(count: number, event: string, data?: unknown): Promise<Received[]>;
   isOpen(): boolean;
   close(): void;
 }
 
 const nest = createRequire(import.meta.url).resolve('@nestjs/websockets');
-/** Nest 11 puts global guards before no gateway. */
+/** Nest 11 applies global guards to no gateway. */
 export const HAS_GLOBAL_GUARDS = !nest.includes('nest-11');
 
 const FILTERS = '__exceptionFilters__';
 const guarded = new Set<Type>();
 
-/** Nor does it tell clients of ws of exceptions. */
+/** It also sends no exceptions to clients of ws. */
 function helpNest11(gateway: Type, library: Library): void {
   if (!guarded.has(gateway)) UseGuards(FreqLimitGuard)(gateway);
   guarded.add(gateway);
@@ -71,8 +71,8 @@ function helpNest11(gateway: Type, library: Library): void {
 
 const clients = new Set<Client>();
 
-/** How a client comes: its query and its headers. */
-export interface Arrival {
+/** The query and the headers of a handshake. */
+export interface Handshake {
   readonly query?: string;
   readonly headers?: Record<string, string>;
 }
@@ -98,23 +98,23 @@ export async function startGateways(
   });
 }
 
-export async function connect(library: Library, url: string, arrival: Arrival = {}): Promise<Client> {
-  const client = library === 'ws' ? await connectWs(url, arrival) : await connectIo(url, arrival);
+export async function connect(library: Library, url: string, handshake: Handshake = {}): Promise<Client> {
+  const client = library === 'ws' ? await connectWs(url, handshake) : await connectIo(url, handshake);
   clients.add(client);
   return client;
 }
 
-/** To be called before applications are closed: they wait for their clients. */
+/** Call it before applications are closed, since they wait for their clients. */
 export function closeClients(): void {
   for (const client of clients) client.close();
   clients.clear();
 }
 
-async function connectWs(url: string, { query = '', headers = {} }: Arrival): Promise<Client> {
+async function connectWs(url: string, { query = '', headers = {} }: Handshake): Promise<Client> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/?${query}`, { headers });
   const inbox = new Inbox();
   socket.on('message', (text: Buffer) => {
-    inbox.put(JSON.parse(text.toString()) as Told);
+    inbox.put(JSON.parse(text.toString()) as Received);
   });
   await once(socket, 'open');
   return inbox.client({
@@ -128,7 +128,7 @@ async function connectWs(url: string, { query = '', headers = {} }: Arrival): Pr
   });
 }
 
-async function connectIo(url: string, { query = '', headers = {} }: Arrival): Promise<Client> {
+async function connectIo(url: string, { query = '', headers = {} }: Handshake): Promise<Client> {
   const socket = io(url, {
     transports: ['websocket'],
     forceNew: true,
@@ -154,37 +154,37 @@ async function connectIo(url: string, { query = '', headers = {} }: Arrival): Pr
   });
 }
 
-/** What came and was not asked for yet. */
+/** The messages that were not yet returned. */
 class Inbox {
-  private readonly told: Told[] = [];
-  private readonly waiting: ((told: Told) => void)[] = [];
+  private readonly received: Received[] = [];
+  private readonly waiting: ((received: Received) => void)[] = [];
 
-  put(told: Told): void {
+  put(received: Received): void {
     const first = this.waiting.shift();
-    if (first === undefined) this.told.push(told);
-    else first(told);
+    if (first === undefined) this.received.push(received);
+    else first(received);
   }
 
-  next(): Promise<Told> {
-    const first = this.told.shift();
+  next(): Promise<Received> {
+    const first = this.received.shift();
     return first === undefined
       ? new Promise((resolve) => this.waiting.push(resolve))
       : Promise.resolve(first);
   }
 
   client(socket: Pick<Client, 'send' | 'isOpen' | 'close'>): Client {
-    const ask = (event: string, data?: unknown): Promise<Told> => {
+    const request = (event: string, data?: unknown): Promise<Received> => {
       socket.send(event, data);
       return this.next();
     };
     return {
       ...socket,
-      ask,
+      request,
       next: () => this.next(),
-      askTimes: async (count, event, data) => {
-        const told: Told[] = [];
-        for (let i = 0; i < count; i++) told.push(await ask(event, data));
-        return told;
+      requestTimes: async (count, event, data) => {
+        const received: Received[] = [];
+        for (let i = 0; i < count; i++) received.push(await request(event, data));
+        return received;
       },
     };
   }

@@ -13,7 +13,7 @@ import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from './redis.j
 
 export const quiet = new Log({ warn: () => undefined, error: () => undefined });
 
-/** The memory store on a clock that only the test moves. */
+/** The memory store with a clock that only the test moves. */
 export function memorySubject(maxCounters = 100_000): Subject {
   let nowMs = 1_000_000;
   const store = new MemoryStore(maxCounters, quiet, () => nowMs);
@@ -33,16 +33,16 @@ export function memorySubject(maxCounters = 100_000): Subject {
 export interface RedisSubject extends Subject {
   readonly client: Redis;
   readonly namespace: string;
-  /** The key as it stands in Redis. */
+  /** The key in Redis. */
   full(key: string): string;
-  /** Fails where a counter is not what every counter must be. */
+  /** The faults of counters. */
   sweep(): Promise<string[]>;
-  /** Forgets all counters of this subject. */
+  /** Deletes all counters of this subject. */
   clear(): Promise<void>;
   stop(): Promise<void>;
 }
 
-// Brings every counter nearer to its end, all in one step; those that would have ended go.
+// Shortens the expiry of every counter, all in one step, and deletes those that would have expired.
 const ADVANCE = `
 for _, key in ipairs(KEYS) do
   local left = redis.call('PTTL', key)
@@ -55,13 +55,13 @@ for _, key in ipairs(KEYS) do
   end
 end`;
 
-/** Lets time go by for all counters of a namespace on one server. */
+/** Moves time for all counters of a namespace on one server. */
 export async function advanceRedis(client: Redis, namespace: string, ms: number): Promise<void> {
   const keys = await keysOf(client, namespace);
   if (keys.length > 0) await client.eval(ADVANCE, keys.length, ...keys, ms);
 }
 
-/** The Redis store on a real server, in a namespace of its own; time goes by as the counters' expiries are moved. */
+/** The Redis store on a real server, in its own namespace; time moves as the expiries of counters are shortened. */
 export async function redisSubject(coalesce = true): Promise<RedisSubject> {
   const namespace = uniqueNamespace();
   const client = plainClient();
@@ -92,7 +92,7 @@ export async function redisSubject(coalesce = true): Promise<RedisSubject> {
   };
 }
 
-/** The Redis store on a real cluster: what lies in several slots is decided in parts. */
+/** The Redis store on a real cluster, where requests in several slots are split. */
 export async function clusterSubject(nodes: TestCluster['nodes']): Promise<RedisSubject> {
   const namespace = uniqueNamespace();
   const client = new Cluster([...nodes]);
@@ -131,7 +131,7 @@ export async function clusterSubject(nodes: TestCluster['nodes']): Promise<Redis
   };
 }
 
-/** Puts the tests' keys under a namespace. */
+/** Puts the keys of the tests under a namespace. */
 function prefixed(store: Store, full: (key: string) => string, group?: string): Store {
   const moved = (checks: readonly Check[]): Check[] =>
     checks.map((check) => ({ ...check, key: full(check.key), group: group ?? check.group }));

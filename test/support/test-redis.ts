@@ -1,6 +1,6 @@
 import { serverBinary, startServer, versionOf } from './server.ts';
 
-/** The Redis that all suites share, and how it came to be. */
+/** The Redis that all suites share, and its origin. */
 export interface TestRedis {
   readonly url: string;
   readonly from: string;
@@ -36,7 +36,7 @@ async function startBinary(): Promise<TestRedis> {
   const version = versionOf(serverBinary()) ?? 'of an unknown version';
   return {
     url: server.url,
-    from: `a server of our own, port ${server.port}, ${version}`,
+    from: `an own server, port ${server.port}, ${version}`,
     stop: () => server.stop(),
   };
 }

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 // `@nestjs/throttler` is CommonJS and requires Nest, whose 12 is ES modules: Node can do that, Jest before Node 24.9
-// cannot. So Jest finds this file in its place, which runs the package's own files on the Nest of the tests.
+// cannot. Jest loads this file instead, which runs the files of the package with the Nest of the tests.
 
 const nodeRequire = createRequire(import.meta.url);
 const dist = fileURLToPath(new URL('../../node_modules/@nestjs/throttler/dist/', import.meta.url));
@@ -23,7 +23,7 @@ function load(file: string): object {
     if (name === '@nestjs/core') return core;
     return name.startsWith('.') ? load(`${join(dirname(file), name)}.js`) : nodeRequire(name);
   };
-  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- as Node runs a CommonJS file
+  // eslint-disable-next-line @typescript-eslint/no-implied-eval -- like Node runs a CommonJS file
   new Function('exports', 'require', readFileSync(file, 'utf8'))(exported, requireFrom);
   return exported;
 }

@@ -3,8 +3,8 @@ import * as core from '@nestjs/core';
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 
-// `@ts-rest/nest` is CommonJS and requires Nest. Jest finds neither the package, which is installed for Nest 11 alone, nor
-// can it require Nest 12's ES modules. So the package's one file runs here, on the Nest of the tests.
+// `@ts-rest/nest` is CommonJS and requires Nest. Jest does not find the package, which is installed for Nest 11 only, and
+// cannot require the ES modules of Nest 12. This runs the only file of the package with the Nest of the tests.
 
 interface TsRest {
   TsRestHandler(contract: object): MethodDecorator;
@@ -25,7 +25,7 @@ function requireFrom(name: string): unknown {
 }
 
 const exported = {};
-// eslint-disable-next-line @typescript-eslint/no-implied-eval -- as Node runs a CommonJS file
+// eslint-disable-next-line @typescript-eslint/no-implied-eval -- like Node runs a CommonJS file
 new Function('exports', 'require', readFileSync(file, 'utf8'))(exported, requireFrom);
 
 export const { TsRestHandler, tsRestHandler } = exported as TsRest;

@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 
 const LOADER = new URL('typescript.mjs', import.meta.url).href;
 
-/** A process of a test's own, which runs a file of TypeScript with the majors of Nest and ioredis that the test runs with. */
+/** A process that runs a TypeScript file with the same majors of Nest and ioredis as the test. */
 export interface TypeScriptProcess {
   readonly process: ChildProcess;
-  /** The next message that it sends. Fails where it ends without one. */
-  heard(): Promise<unknown>;
+  /** The next message from it. Fails if it ends without one. */
+  nextMessage(): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export function startTypeScript(
   });
   let errors = '';
   child.stderr?.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-2_000)));
-  // what it has started ends with it, so it must run once more to say so
+  // it must run once more to stop the processes that it has started
   const end = (): void => {
     child.kill('SIGTERM');
     child.kill('SIGCONT');
@@ -45,7 +45,7 @@ export function startTypeScript(
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
   return {
     process: child,
-    heard: async () => {
+    nextMessage: async () => {
       while (messages.length === 0) {
         if (hasEnded()) {
           await closed;
@@ -62,7 +62,7 @@ export function startTypeScript(
   };
 }
 
-/** To be called first in such a process: it ends with the one that has started it, and lets go of what it has started. */
+/** Call it first in such a process: it ends with its parent, and stops the processes that it has started. */
 export function endWithParent(): void {
   const end = (): void => process.exit(0);
   process.once('SIGTERM', end);
@@ -73,7 +73,7 @@ function compat(): string {
   return process.env['TEST_COMPAT'] ?? (ioredisVersion().startsWith('5.') ? 'nest-11' : '');
 }
 
-/** The suites run with each major that is supported. */
+/** The suites run with each supported major. */
 export function ioredisVersion(): string {
   const { version } = createRequire(import.meta.url)('ioredis/package.json') as { version: string };
   return version;

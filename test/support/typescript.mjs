@@ -1,4 +1,4 @@
-// Lets a process that a test starts run TypeScript, as Jest does: node --import ./test/support/typescript.mjs FILE.ts
+// Lets a process of a test run TypeScript, like Jest: node --import ./test/support/typescript.mjs FILE.ts
 import { transform } from '@swc/core';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

@@ -1,2 +1,2 @@
-// The examples count where REDIS_URL says. What the tests expect of them are fresh counters, those of the memory store.
+// The examples count in the Redis of REDIS_URL. Their tests expect fresh counters, those of the memory store.
 delete process.env['REDIS_URL'];

@@ -1,4 +1,4 @@
-import { BadRequestException, type ExecutionContext, type HttpException, Logger } from '@nestjs/common';
+import { BadRequestException, type ExecutionContext, type HttpException } from '@nestjs/common';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { jest } from '@jest/globals';
 import { Adapters } from '../../src/contexts/adapters.js';
@@ -13,6 +13,7 @@ import type { ResolvedOptions } from '../../src/freq-limit.options.js';
 import type { FreqLimitPlans } from '../../src/plans/plans.js';
 import { type Plan, planOf } from '../../src/rules/plan.js';
 import type { FreqLimitRule } from '../../src/rules/rule.js';
+import { captureLog } from '../support/log.js';
 import { declared, DEFAULTS, OWNER, result } from './fixtures.js';
 
 class Sms {
@@ -95,14 +96,7 @@ async function errorOf(run: Promise<unknown> | boolean): Promise<Error> {
   throw new Error('nothing was thrown');
 }
 
-let lines: string[];
-beforeEach(() => {
-  lines = [];
-  for (const level of ['warn', 'error'] as const) {
-    jest.spyOn(Logger.prototype, level).mockImplementation((line: unknown) => void lines.push(String(line)));
-  }
-});
-afterEach(() => jest.restoreAllMocks());
+const log = captureLog();
 
 describe('an allowed request', () => {
   it('passes the five steps in their order', async () => {
@@ -210,7 +204,7 @@ describe('a denied request', () => {
     class Own extends Error {}
     const { guard } = guardWith({ consume: denied, options: { exceptionFactory: () => new Own('denied') } });
     expect(await errorOf(guard.canActivate(contextOf()))).toBeInstanceOf(Own);
-    expect(lines).toEqual([]);
+    expect(log.lines).toEqual([]);
   });
 });
 
@@ -224,7 +218,7 @@ describe('a request without the value of a key', () => {
     const { guard, steps } = guardWith({ rules });
     expect(await errorOf(guard.canActivate(contextOf()))).toBeInstanceOf(BadRequestException);
     expect(steps).toEqual(['plan']);
-    expect(lines).toEqual([]);
+    expect(log.lines).toEqual([]);
   });
 
   it('gets the error of the adapter of its context', async () => {
@@ -247,23 +241,23 @@ describe('a failure', () => {
     const { guard } = guardWith({ consume });
     const error = await errorOf(guard.canActivate(contextOf()));
     expect([(error as HttpException).getStatus(), error.cause]).toEqual([503, failed]);
-    expect(lines).toEqual([]);
+    expect(log.lines).toEqual([]);
   });
 
   const boom = (): never => {
     throw new Error('boom');
   };
-  it.each<[string, Parts]>([
-    ['a function of a rule', { rules: [{ limit: boom }] }],
-    ['an async function of a rule', { rules: [{ limit: async () => boom() }] }],
-    ['skipIf of the module', { options: { skipIf: boom } }],
-    ['the store by a mistake', { consume: boom }],
-    ['an adapter', { adapters: { http: { request: boom } } }],
-  ])('of %s is 500 without details, and one line', async (_, parts) => {
+  it.each<[string, Parts, string]>([
+    ['a function of a rule', { rules: [{ limit: boom }] }, 'FREQ_LIMIT_RULE_FAILED'],
+    ['an async function of a rule', { rules: [{ limit: async () => boom() }] }, 'FREQ_LIMIT_RULE_FAILED'],
+    ['skipIf of the module', { options: { skipIf: boom } }, 'FREQ_LIMIT_RULE_FAILED'],
+    ['the store by a mistake', { consume: boom }, 'FREQ_LIMIT_GUARD_FAILED'],
+    ['an adapter', { adapters: { http: { request: boom } } }, 'FREQ_LIMIT_GUARD_FAILED'],
+  ])('of %s is 500 without details, and one line', async (_, parts, code) => {
     const { guard } = guardWith(parts);
     const error = (await errorOf(guard.canActivate(contextOf()))) as HttpException;
     expect([error.getStatus(), error.message]).toEqual([500, 'Internal Server Error']);
-    expect(lines).toEqual([expect.stringContaining('boom')]);
+    expect(log.lines).toEqual([expect.stringMatching(`^${code}: .*boom$`)]);
   });
 
   it('of a shadow rule leaves that rule out', async () => {
@@ -272,7 +266,7 @@ describe('a failure', () => {
     });
     expect(await guard.canActivate(contextOf())).toBe(true);
     expect(store.consume.mock.calls[0]?.[0].map(({ name }) => name)).toEqual(['real']);
-    expect(lines).toEqual([expect.stringMatching(/^FREQ_LIMIT_SHADOW_FAILED: .*boom$/)]);
+    expect(log.lines).toEqual([expect.stringMatching(/^FREQ_LIMIT_SHADOW_FAILED: .*boom$/)]);
   });
 });
 

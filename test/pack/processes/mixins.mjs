@@ -1,4 +1,4 @@
-// One of several processes of an application whose classes are named at run time: tells the keys its routes count on.
+// One of several processes of an application whose classes have generated names: reports the status of each route.
 import 'reflect-metadata';
 import { Controller, Get, Injectable, mixin, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -6,7 +6,7 @@ import { FreqLimit, FreqLimitModule } from '../../../dist/esm/index.js';
 
 const [redis, namespace, paths] = process.argv.slice(2).map((text) => JSON.parse(text));
 
-/** As a compiler writes `@Controller(path) class extends Crud { @Get() @FreqLimit(…) list() {} }`. */
+/** The output of a compiler for `@Controller(path) class extends Crud { @Get() @FreqLimit(…) list() {} }`. */
 function crud(path) {
   class Crud {
     list() {

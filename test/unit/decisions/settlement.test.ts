@@ -13,7 +13,7 @@ import { captureLog } from '../../support/log.js';
 import { quiet } from '../../support/subjects.js';
 import { CONTEXT, declared, DEFAULTS, OWNER, result } from '../fixtures.js';
 
-const { lines: seen } = captureLog();
+const log = captureLog();
 
 afterEach(() => jest.restoreAllMocks());
 
@@ -123,6 +123,6 @@ describe('a settlement', () => {
     });
     const charged = { checks, results, context: CONTEXT, isHttp: true, response: undefined };
     expect(await new Settlement(store).settle(charged, ended)).toBeUndefined();
-    expect(seen).toEqual(['FREQ_LIMIT_REFUND_FAILED: Refund failed; the request stays counted: gone']);
+    expect(log.lines).toEqual(['FREQ_LIMIT_REFUND_FAILED: Refund failed; the request stays counted: gone']);
   });
 });

@@ -4,10 +4,10 @@ import { Test } from '@nestjs/testing';
 import { useMemoryStore, expectLimited, TestClock } from 'nestjs-freq-limit/testing';
 import { AppModule } from './build/app.js';
 import { adapter } from './build/adapter.js';
-import { sendCode, visits } from './build/visits.js';
+import { sendCode, sendRequests } from './build/requests.js';
 
 it('limits', async () => {
-  const { codes } = await visits(await NestFactory.create(AppModule, adapter(), { logger: ['error'] }));
+  const { codes } = await sendRequests(await NestFactory.create(AppModule, adapter(), { logger: ['error'] }));
   expect(codes.map(({ status }) => status)).toEqual([201, 201, 429, 201, 201, 429, 429]);
 });
 

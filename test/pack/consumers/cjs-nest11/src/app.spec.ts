@@ -30,8 +30,8 @@ describe('the application', () => {
     const builder = useMemoryStore(Test.createTestingModule({ imports: [AppModule] }), new TestClock());
     const own = (await builder.compile()).createNestApplication<NestFastifyApplication>(adapter());
     await own.init();
-    const visit = () => own.inject({ method: 'POST', url: '/sms/code', payload: { phone: 'jest' } });
-    await expectLimited(visit, { passes: 2, retryAfter: 3600 });
+    const send = () => own.inject({ method: 'POST', url: '/sms/code', payload: { phone: 'jest' } });
+    await expectLimited(send, { passes: 2, retryAfter: 3600 });
     await own.close();
   });
 

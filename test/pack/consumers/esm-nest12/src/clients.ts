@@ -16,7 +16,7 @@ import {
 } from 'ioredis54';
 import { FreqLimit, FreqLimitModule, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { adapter } from './adapter.js';
-import { report } from './visits.js';
+import { report } from './requests.js';
 
 const url = process.env['LIMITS_REDIS_URL'] ?? '';
 const namespace = process.env['LIMITS_NAMESPACE'] ?? '';

@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { Cluster as Cluster54, Redis as Redis54 } from 'ioredis54';
 import { FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
-import { report } from './visits.js';
+import { report } from './requests.js';
 
 const url = process.env['LIMITS_REDIS_URL'] ?? '';
 const nodes = (process.env['LIMITS_CLUSTER'] ?? '').split(' ');

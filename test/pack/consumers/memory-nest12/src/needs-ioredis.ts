@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FreqLimitModule, isFreqLimitError } from 'nestjs-freq-limit';
 import { adapter } from './adapter.js';
-import { report } from './visits.js';
+import { report } from './requests.js';
 
 @Module({ imports: [FreqLimitModule.forRoot({ redis: 'redis://127.0.0.1:1' })] })
 class AppModule {}

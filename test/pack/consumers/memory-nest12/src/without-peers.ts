@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { adapter } from './adapter.js';
 import { AppModule } from './app.js';
-import { report, sendCode } from './visits.js';
+import { report, sendCode } from './requests.js';
 
 // neither @nestjs/testing nor @nestjs/throttler is installed here
 report(async () => {

@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import cluster from 'node:cluster';
 import { adapter } from './adapter.js';
 import { AppModule } from './app.js';
-import { report } from './visits.js';
+import { report } from './requests.js';
 
 /** Starts the application in a worker, and sends what it says to the primary. */
 async function work(): Promise<void> {

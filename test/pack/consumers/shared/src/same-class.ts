@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import * as imported from 'nestjs-freq-limit';
-import { report } from './visits.js';
+import { report } from './requests.js';
 
 const required = createRequire(join(process.cwd(), 'any.js'))('nestjs-freq-limit') as typeof imported;
 

@@ -7,7 +7,7 @@ import * as original from 'nestjs-freq-limit';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { adapter } from './adapter.js';
-import { report, visits } from './visits.js';
+import { report, sendRequests } from './requests.js';
 
 type Copy = typeof original;
 
@@ -69,5 +69,5 @@ report(async () => {
   const copy = require(name === 'cjs' ? cjs : 'freq-limit-copy') as Copy;
   if (copy.FreqLimitService === original.FreqLimitService) throw new Error('this is no other copy');
   const module = moduleWith(copy, `${name}-${guard ?? 'global'}`, guard !== 'guard');
-  return visits(await NestFactory.create(module, adapter(), { logger: ['warn'], abortOnError: false }));
+  return sendRequests(await NestFactory.create(module, adapter(), { logger: ['warn'], abortOnError: false }));
 });

@@ -14,7 +14,7 @@ import {
 import { FreqLimitThrottlerStorage } from 'nestjs-freq-limit/throttler';
 import { adapter } from './adapter.js';
 import { AppModule } from './app.js';
-import { report, sendCode } from './visits.js';
+import { report, sendCode } from './requests.js';
 
 @Controller()
 class PingController {
@@ -61,10 +61,10 @@ report(async () => {
   const counting = useMemoryStore(Test.createTestingModule({ imports: [AppModule] }), clock);
   const counted = (await counting.compile()).createNestApplication(adapter(), { logger: false });
   await listening(counted, async (url) => {
-    const visit = (): Promise<Response> => sendCode(url, '1');
-    await expectLimited(visit, { passes: 2, retryAfter: 3600 });
+    const send = (): Promise<Response> => sendCode(url, '1');
+    await expectLimited(send, { passes: 2, retryAfter: 3600 });
     clock.advance('1h');
-    await expectLimited(visit, { passes: 2, retryAfter: 3600 });
+    await expectLimited(send, { passes: 2, retryAfter: 3600 });
   });
 
   const off = await disableLimits(Test.createTestingModule({ imports: [AppModule] })).compile();

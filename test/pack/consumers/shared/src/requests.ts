@@ -7,7 +7,7 @@ export interface Answer {
 }
 
 /** Calls the application over HTTP and closes it. */
-export async function visits(app: INestApplication): Promise<{ codes: Answer[]; free: Answer[] }> {
+export async function sendRequests(app: INestApplication): Promise<{ codes: Answer[]; free: Answer[] }> {
   await app.listen(0, '127.0.0.1');
   const url = await app.getUrl();
   const codes: Answer[] = [];
