@@ -38,7 +38,7 @@ describe('sources and pages', () => {
 describe('hardWordsIn', () => {
   it.each([
     ['The client whom it denies', ['whom']],
-    ['const requestOf = 1', ['visit']],
+    ['const visitOf = 1', ['visit']],
     ['/**\n * it is\n * no key\n */', ['is no']],
     ['It answers so, and then', ['so']],
     ['What is missing is skipped.', ['What is']],
