@@ -247,7 +247,7 @@ describe('the module', () => {
     [
       'default options',
       {},
-      [/maxRetriesPerRequest: 0 .*count a visit twice|twice.*maxRetries/, /socketTimeout/],
+      [/maxRetriesPerRequest: 0 .*count a request twice|count a request twice.*maxRetries/, /socketTimeout/],
     ],
     ['no retries', { maxRetriesPerRequest: 0 }, [/socketTimeout/]],
     ['the options that a limiter needs', { autoResendUnfulfilledCommands: false, socketTimeout: 10_000 }, []],

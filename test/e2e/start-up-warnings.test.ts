@@ -120,10 +120,10 @@ describe('a key that the client writes', () => {
     item() {
       return 'ok';
     }
-    @Post('beside')
+    @Post('separate')
     @FreqLimit('1m', 1, '{body.email}')
     @FreqLimit('1m', 1, '{ip}')
-    beside() {
+    separate() {
       return 'ok';
     }
     @Post('within')
