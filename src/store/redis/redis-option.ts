@@ -5,33 +5,33 @@ import type { RedisClusterOptions, RedisConnectionOptions } from './redis-option
  * the class of another copy is a different class.
  */
 export interface RedisClient {
-  /** State of the connection; commands are sent only while it is `'ready'`. */
+  /** The state of the connection, such as `'ready'`. */
   readonly status: string;
-  /** Whether it is a client of a Cluster. */
+  /** `true` for a `Cluster`. */
   readonly isCluster: boolean;
   /** The socket; `undefined` before the first connection. */
   readonly stream?: { cork(): void; uncork(): void; readonly writable?: boolean } | undefined;
-  /** Runs a cached script. */
+  /** Runs a script by its hash. */
   evalsha(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>;
-  /** Runs a script. */
+  /** Runs a script by its text, if the server does not know the hash. */
   eval(script: string, numkeys: number, ...args: string[]): Promise<unknown>;
-  /** Deletes keys. */
+  /** Deletes counters. */
   del(...keys: string[]): Promise<unknown>;
-  /** Sends several commands together. */
+  /** Sends several commands in one write. */
   pipeline?(commands: (string | number)[][]): {
     exec(): Promise<[error: Error | null, answer: unknown][] | null>;
   };
-  /** Opens the connection. */
+  /** Connects a client with `lazyConnect`. */
   connect?(): Promise<unknown>;
-  /** Chooses the database. */
+  /** Selects the database after a connection was made. */
   select?(db: number): Promise<unknown>;
-  /** Tests the connection. */
+  /** Checks whether the connection answers. */
   ping?(): Promise<unknown>;
-  /** Adds a listener for a change of the connection. */
+  /** Listens to changes of the connection. */
   on?(event: 'ready' | 'close' | 'end' | 'error', listener: (error: unknown) => void): unknown;
-  /** Removes a listener. */
+  /** Removes such a listener. */
   off?(event: 'ready' | 'close' | 'end' | 'error', listener: (error: unknown) => void): unknown;
-  /** The options that the client was made with. */
+  /** The client's options, for warnings at start-up. */
   readonly options?: object | undefined;
   /** In a Cluster: the servers of each slot, the primary first. */
   readonly slots?: readonly (readonly string[] | undefined)[] | undefined;
