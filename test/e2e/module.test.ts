@@ -119,7 +119,7 @@ describe('the module', () => {
     [
       'an unknown option',
       () => FreqLimitModule.forRoot({ prefix: 'x' } as never),
-      /prefix: unknown option; did you mean namespace\?/,
+      /prefix: is not an option; did you mean namespace\?/,
     ],
     [
       'a wrong value',
@@ -157,7 +157,7 @@ describe('the module', () => {
     [
       'an option next to the factory',
       { useFactory: () => ({}), redis: 'redis://x' },
-      /redis: unknown option/,
+      /redis: is not an option/,
     ],
   ])('rejects %s in forRootAsync', (_, options, message) => {
     expect(() => FreqLimitModule.forRootAsync(options as never)).toThrow(message);
