@@ -121,10 +121,10 @@ describe('a key that the client writes', () => {
     item() {
       return 'ok';
     }
-    @Post('beside')
+    @Post('both')
     @FreqLimit('1m', 1, '{body.email}')
     @FreqLimit('1m', 1, '{ip}')
-    beside() {
+    both() {
       return 'ok';
     }
     @Post('within')

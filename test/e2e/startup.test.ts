@@ -37,7 +37,7 @@ describe('a wrong declaration stops the application', () => {
   it.each<[string, Partial<Record<keyof FreqLimitRule, unknown>> & Record<string, unknown>, string]>([
     ['limit NaN', { limit: NaN }, 'limit: NaN is not a whole number from 0 to 2^53 - 1, or a function'],
     ['no limit', { limit: undefined }, 'limit: is missing; expected a whole number'],
-    ['a text for a limit', { limit: '5' }, 'limit: "5" is not a whole number'],
+    ['a string for a limit', { limit: '5' }, 'limit: "5" is not a whole number'],
     ['a negative limit', { limit: -1 }, 'limit: -1 is not'],
     ['a fractional limit', { limit: 2.5 }, 'limit: 2.5 is not'],
     ['an infinite limit', { limit: Infinity }, 'limit: Infinity is not'],

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { hardWordsIn } from '../support/plain-words.js';
 
-const ROOTS = ['src', 'lua', 'docs', 'examples'];
+const ROOTS = ['src', 'lua', 'docs', 'examples', 'test'];
 const PAGES = ['README.md', 'CONTRIBUTING.md'];
-const READ = /(?<!\.generated)\.(?:ts|lua|md)$/;
+const READ = /(?<!\.generated|\/plain-words(?:\.test)?)\.(?:ts|mjs|lua|md)$/;
 
 /** Words that are right where they are. `line` is part of the line. */
 const EXCEPTIONS: readonly { readonly file: string; readonly line: string; readonly why: string }[] = [];
@@ -24,7 +24,7 @@ function hardWordsOf(file: string): string[] {
     .map(({ line, word, instead }) => `${file}:${line}: "${word}", write instead: ${instead}`);
 }
 
-describe('sources and pages', () => {
+describe('sources, tests and pages', () => {
   it('have no words that are hard to read', () => {
     expect(files().flatMap(hardWordsOf)).toEqual([]);
   });
