@@ -121,10 +121,10 @@ describe('a key that the client writes', () => {
     item() {
       return 'ok';
     }
-    @Post('both')
+    @Post('separate')
     @FreqLimit('1m', 1, '{body.email}')
     @FreqLimit('1m', 1, '{ip}')
-    both() {
+    separate() {
       return 'ok';
     }
     @Post('within')

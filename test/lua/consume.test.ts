@@ -180,7 +180,7 @@ describe('lua/consume.lua', () => {
     ['a list', (key: string) => suite.client.lpush(key, 'x')],
     ['a string', (key: string) => suite.client.set(key, 'abc')],
     ['a fraction', (key: string) => suite.client.set(key, '1.5')],
-  ])('charges nothing of a request with a key that is %s, and returns Redis’ own error', async (_, spoil) => {
+  ])('charges nothing if the value of a key is %s, and returns Redis’ own error', async (_, spoil) => {
     await run(CHARGE, ['known', 60_000, 9, 1]);
     await spoil(at('bad', 60_000));
     const rows: Row[] = [

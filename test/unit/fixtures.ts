@@ -34,7 +34,7 @@ export const DEFAULTS: RuleDefaults = {
   hashKey: plainKey,
 };
 
-/** A rule as a decorator or the module declares it. */
+/** A rule as a decorator or the module declares it. Wrong rules are not changed. */
 export function declared(rule: unknown, level: Scope = 'handler', place = `the ${level}`): DeclaredRule {
   return { rule: rule as FreqLimitRule, level, place };
 }

@@ -43,7 +43,7 @@ describe('the identity of a class', () => {
     expect(other!.text).toBe(`${one!.text}#2`);
   });
 
-  it('accepts any value as a handler', () => {
+  it('can be made for handlers with any properties', () => {
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
     const odd = (value: unknown): ClassRef => {

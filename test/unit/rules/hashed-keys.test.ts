@@ -17,18 +17,18 @@ function checksOf(keys: readonly unknown[], hashKey: KeyHasher, request = {}, ad
 
 const textOf = ({ key, group }: Check): string => key.slice(group.length);
 
-describe('the values of a key that come from a client', () => {
+describe('the part of a key that comes from a client', () => {
   const request = { body: { phone: '13800000000' } };
 
   it.each<[string, unknown, object, string | undefined]>([
     ['a value', '{body.phone}', request, undefined],
     ['a value after a constant', 'phone:{body.phone}', request, undefined],
     ['an address', '{ip}', {}, '203.0.113.7'],
-    ['what a function answers', () => 'tenant', {}, undefined],
+    ['the result of a function', () => 'tenant', {}, undefined],
     ['a list', ['all', '{body.phone}'], request, undefined],
-    ['an address for want of a key', '{body.phone}', {}, '203.0.113.7'],
+    ['an address instead of a missing value', '{body.phone}', {}, '203.0.113.7'],
     ['neither key nor address', '{body.phone}', {}, undefined],
-  ])('are hashed: %s', (_, key, request, address) => {
+  ])('is hashed: %s', (_, key, request, address) => {
     const [plain] = checksOf([key], DEFAULTS.hashKey, request, address).map(textOf);
     const [hashed] = checksOf([key], HASHER, request, address).map(textOf);
     expect(plain).not.toMatch(/^#/);
@@ -36,7 +36,7 @@ describe('the values of a key that come from a client', () => {
     expect(hashed).toMatch(/^#[\w-]{22}$/);
   });
 
-  it('are not hashed without a value of the client', () => {
+  it('stays readable if it is constant', () => {
     expect(checksOf(['everybody', ['a', 'b']], HASHER).map(textOf)).toEqual(['everybody', 'a||b']);
   });
 

@@ -74,7 +74,7 @@ describe('rules on a handler', () => {
     expect(limitsOf(Traced)).toEqual([1, 2]);
   });
 
-  it('belong to the method they decorate', () => {
+  it('belong to the method that they decorate', () => {
     expect(limitsOf(Base)).toEqual([1]);
     expect(limitsOf(Derived)).toEqual([2]);
     expect(limitsOf(Derived2)).toEqual([]);
