@@ -40,7 +40,7 @@ describe('the part of a key that comes from a client', () => {
     expect(checksOf(['everybody', ['a', 'b']], HASHER).map(textOf)).toEqual(['everybody', 'a||b']);
   });
 
-  it('keep the group, and share a hash tag if several rules have equal values', () => {
+  it('keeps the group, and shares a hash tag if several rules have equal values', () => {
     const checks = checksOf(['{body.phone}', () => '13800000000'], HASHER, request);
     expect(checks.map(({ group }) => group)).toEqual(
       checksOf(['{body.phone}', () => '13800000000'], DEFAULTS.hashKey, request).map(({ group }) => group),
@@ -52,7 +52,7 @@ describe('the part of a key that comes from a client', () => {
     expect(placement.tagOf(other!)).not.toBe(one);
   });
 
-  it('have a hash tag that depends on the secret', () => {
+  it('has a hash tag that depends on the secret', () => {
     const placement = new HashTags({ namespace: 'fl', hashTag: undefined });
     const phones = Array.from({ length: 16_000 }, (_, i) => `+1555${1_000_000 + i}`);
     const tagBy = (hashKey: KeyHasher, phone: string): string =>
