@@ -24,7 +24,7 @@
 --            An error that does not concern a key (READONLY, OOM, no permission) fails the call: nothing is charged.
 --
 -- Stored     key -> the units used, as an integer; the window is the key's own expiry. Only the server's clock
---            counts. A counter of 0 or less, whatever made it so, is treated as no counter.
+--            counts. A counter of 0 or less, whatever the reason, is treated as no counter.
 --            A counter stops at 2^53 - 1, the largest limit; a larger number, from another program, is read as this.
 -- Promises   * A request is charged as a whole or, if a check denies it, not at all (except countDenied):
 --              no count, no new key, no changed expiry.

@@ -156,7 +156,7 @@ async function refundGroup(
   return withFinalCounts(checks, results, charged, await store.refund(charged, chargedResults));
 }
 
-/** All checks of one counter report what it holds in the end. */
+/** All checks of one counter report its final value. */
 function withFinalCounts(
   checks: readonly Check[],
   results: readonly CheckResult[],

@@ -142,7 +142,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     ],
     ['a cost of NaN', { key: 'bad', window: '1m', cost: NaN }, /cost: NaN is not/],
     ['a fractional cost', { key: 'bad', window: '1m', cost: 1.5 }, /cost: 1.5 is not/],
-    ['a text for a cost', { key: 'bad', window: '1m', cost: '2' }, /cost: "2" is not/],
+    ['a string for a cost', { key: 'bad', window: '1m', cost: '2' }, /cost: "2" is not/],
     ['a cost of 2^53', { key: 'bad', window: '1m', cost: 2 ** 53 }, /cost: 9007199254740992 is not/],
     ['a limit of NaN', { key: 'bad', window: '1m', limit: NaN }, /limit: NaN is not/],
     ['an infinite limit', { key: 'bad', window: '1m', limit: Infinity }, /limit: Infinity is not/],
@@ -291,7 +291,7 @@ describe.each(['memory', 'redis'] as const)('a counter of the guard on %s', (kin
       /\[function Foreign\] is not a controller of this application/,
     ],
     [
-      'a text for a controller',
+      'a string for a controller',
       { rule: 'all', controller: 'LoginController' },
       /controller: "LoginController" is not a class/,
     ],

@@ -34,12 +34,12 @@ export const DEFAULTS: RuleDefaults = {
   hashKey: plainKey,
 };
 
-/** A rule as a decorator or the module declares it; whatever else is given stands in it as it is. */
+/** A rule as a decorator or the module declares it. Wrong rules are not changed. */
 export function declared(rule: unknown, level: Scope = 'handler', place = `the ${level}`): DeclaredRule {
   return { rule: rule as FreqLimitRule, level, place };
 }
 
-export function visitOf(request: Record<string, unknown> = {}, address?: string): LimitedRequest {
+export function requestOf(request: Record<string, unknown> = {}, address?: string): LimitedRequest {
   return { isClientFacing: true, request, address };
 }
 

@@ -5,21 +5,33 @@ import type { RedisClusterOptions, RedisConnectionOptions } from './redis-option
  * the class of another copy is a different class.
  */
 export interface RedisClient {
+  /** The state of the connection, such as `'ready'`. */
   readonly status: string;
+  /** `true` for a `Cluster`. */
   readonly isCluster: boolean;
   /** The socket; `undefined` before the first connection. */
   readonly stream?: { cork(): void; uncork(): void; readonly writable?: boolean } | undefined;
+  /** Runs a script by its hash. */
   evalsha(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>;
+  /** Runs a script by its text, if the server does not know the hash. */
   eval(script: string, numkeys: number, ...args: string[]): Promise<unknown>;
+  /** Deletes counters. */
   del(...keys: string[]): Promise<unknown>;
+  /** Sends several commands in one write. */
   pipeline?(commands: (string | number)[][]): {
     exec(): Promise<[error: Error | null, answer: unknown][] | null>;
   };
+  /** Connects a client with `lazyConnect`. */
   connect?(): Promise<unknown>;
+  /** Selects the database after a connection was made. */
   select?(db: number): Promise<unknown>;
+  /** Checks whether the connection answers. */
   ping?(): Promise<unknown>;
+  /** Listens to changes of the connection. */
   on?(event: 'ready' | 'close' | 'end' | 'error', listener: (error: unknown) => void): unknown;
+  /** Removes such a listener. */
   off?(event: 'ready' | 'close' | 'end' | 'error', listener: (error: unknown) => void): unknown;
+  /** The client's options, for warnings at start-up. */
   readonly options?: object | undefined;
   /** In a Cluster: the servers of each slot, the primary first. */
   readonly slots?: readonly (readonly string[] | undefined)[] | undefined;

@@ -3,7 +3,7 @@ import { toInteger, unexpectedReply } from './reply-values.js';
 
 // The only place that knows the positions of the arguments and the reply of lua/refund.lua.
 
-/** What is refunded to one counter. */
+/** The refund of one check. */
 export interface Refund {
   readonly check: Check;
   /** What `consume` has returned. */

@@ -3,9 +3,9 @@ import type { Check } from '../../../src/core/check.js';
 import { BY_ADDRESS, NO_ADDRESS } from '../../../src/core/counter-key.js';
 import { type Plan, planOf } from '../../../src/rules/plan.js';
 import { type MissingKey, resolve } from '../../../src/rules/to-checks.js';
-import { CONTEXT, DEFAULTS, declared, OWNER, visitOf } from '../fixtures.js';
+import { CONTEXT, DEFAULTS, declared, OWNER, requestOf } from '../fixtures.js';
 
-const REQUEST = visitOf({ body: { phone: '13800000000' } }, '203.0.113.7');
+const REQUEST = requestOf({ body: { phone: '13800000000' } }, '203.0.113.7');
 
 function plan(...rules: readonly object[]): Plan {
   const level = {
@@ -138,7 +138,7 @@ describe('a request without the value of a key', () => {
   const without = (onMissingKey: string | undefined, address?: string): unknown =>
     resolve(
       plan({ key: '{body.phone}', onMissingKey }, { name: 'other', key: 'all' }),
-      visitOf({}, address),
+      requestOf({}, address),
       CONTEXT,
       ignored,
     );
@@ -151,18 +151,18 @@ describe('a request without the value of a key', () => {
       const rules = plan({ key: '{body.phone}' });
       expect(textOf(by7, rules)).toBe(`${BY_ADDRESS}203.0.113.7`);
       expect(by8!.key).not.toBe(by7!.key);
-      const [forged] = now(rules, visitOf({ body: { phone: '!ip|203.0.113.7' } }));
-      const [plain] = now(rules, visitOf({ body: { phone: '203.0.113.7' } }));
+      const [forged] = now(rules, requestOf({ body: { phone: '!ip|203.0.113.7' } }));
+      const [plain] = now(rules, requestOf({ body: { phone: '203.0.113.7' } }));
       expect(new Set([by7!.key, forged!.key, plain!.key]).size).toBe(3);
     },
   );
 
   it('has a key without "undefined" where there is no address either', () => {
     const rules = plan({});
-    const [check] = now(rules, visitOf({}));
+    const [check] = now(rules, requestOf({}));
     expect(textOf(check, rules)).toBe(NO_ADDRESS);
     expect(check!.key).not.toContain('undefined');
-    const [literal] = now(plan({ key: '{body.phone}' }), visitOf({ body: { phone: 'undefined' } }));
+    const [literal] = now(plan({ key: '{body.phone}' }), requestOf({ body: { phone: 'undefined' } }));
     expect(literal!.key).not.toBe((without('ip') as Check[])[0]!.key);
   });
 
