@@ -155,7 +155,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     ['another word', { key: 'bad', window: '1m', points: 1 }, /points: is not an option/],
     ['nothing', undefined, /check: undefined is not an object/],
     ['a name no header can carry', { key: 'bad', window: '1m', name: 'a"b' }, /name: /],
-  ])('refuses %s and charges nothing', async (_, check, message) => {
+  ])('rejects %s and charges nothing', async (_, check, message) => {
     const good = { key: ['good', kind], window: '1m', limit: 5 };
     const error: unknown = await service.consume(check as never).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(FreqLimitError);

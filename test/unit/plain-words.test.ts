@@ -21,7 +21,8 @@ function files(): string[] {
   const found = ROOTS.flatMap((root) =>
     readdirSync(root, { recursive: true, encoding: 'utf8' }).map((name) => `${root}/${name}`),
   );
-  return [...found.filter((file) => READ.test(file)), ...PAGES].sort();
+  const own = found.filter((file) => READ.test(file) && !/\/(?:node_modules|dist)\//.test(file));
+  return [...own, ...PAGES].sort();
 }
 
 function hardWordsOf(file: string): string[] {
