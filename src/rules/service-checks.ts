@@ -133,7 +133,10 @@ export class ServiceChecks {
 function windowOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number {
   if (typeof rule.window !== 'number') return reader.parsed('window', () => toWindowMs(check.window));
   if (check.window === undefined) return rule.window;
-  throw reader.invalid('window', `the rule ${formatForLog(rule.name)} has its own window; remove this option`);
+  throw reader.invalid(
+    'window',
+    `the rule ${formatForLog(rule.name)} has its own window; remove this option`,
+  );
 }
 
 function limitOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number | undefined {
