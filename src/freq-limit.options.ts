@@ -2,7 +2,7 @@ import type { AnswerOptions, ExceptionFactory } from './answers/answer-options.j
 import type { ErrorFormat } from './answers/error-body.js';
 import type { HeadersOption } from './answers/headers.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
-import type { IsSkipped } from './contexts/skip-callers.js';
+import type { IsSkipped } from './contexts/skip-clients.js';
 import type { OnStoreError } from './core/check.js';
 import type { HashKeys } from './core/key-hash.js';
 import type { FreqLimitHook, HookOptions } from './decisions/events.js';

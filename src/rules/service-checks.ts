@@ -3,7 +3,7 @@ import type { Check, OnStoreError } from '../core/check.js';
 import { keyPrefix, ruleId } from '../core/counter-key.js';
 import { formatForLog, invalidCheck } from '../core/errors.js';
 import type { KeyHasher } from '../core/key-hash.js';
-import { BOOLEAN, COUNT, matching, OptionReader } from '../core/validate.js';
+import { BOOLEAN, COUNT, matching, NOT_EMPTY, OptionReader } from '../core/validate.js';
 import { textOfAll } from './key/key-text.js';
 import type { KeyValue } from './key/key-types.js';
 import { NormalizeError } from './key/normalize.js';
@@ -27,7 +27,6 @@ interface CheckOptions {
 const COUNTER_PROPERTIES = ['key', 'window', 'limit', 'cost', 'name', 'countDenied', 'onStoreError'];
 const RULE_PROPERTIES = ['rule', 'controller', 'handler', 'key', 'address', 'window', 'limit', 'cost'];
 const NAME = matching(/^[ !#-[\]-~]{1,64}$/, '1 to 64 printable ASCII characters without " and \\');
-const NOT_EMPTY = matching(/./s, 'a string of at least one character');
 const MAX_CHECKS = 1_000;
 /** Bounds the memory, if an application makes up names. */
 const MAX_IDS = 1_000;

@@ -27,7 +27,7 @@ export function findRule(check: RuleCheck, rulesOf: RulesOf, reader: OptionReade
   const rules = reader.parsed('controller', () => rulesOf(controller, handler));
   const rule = rules.find(({ name }) => name === check.rule);
   if (rule === undefined) throw unknownRule(check, rules, reader);
-  refuseMissingPlace(rule, check, reader);
+  rejectMissingPlace(rule, check, reader);
   return rule;
 }
 
@@ -42,7 +42,7 @@ function unknownRule(
 }
 
 /** A rule that each handler or controller counts separately has no counter without one. */
-function refuseMissingPlace(
+function rejectMissingPlace(
   { name, scope }: PlannedRule,
   { controller, handler }: RuleCheck,
   reader: OptionReader,

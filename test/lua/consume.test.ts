@@ -180,23 +180,26 @@ describe('lua/consume.lua', () => {
     ['a list', (key: string) => suite.client.lpush(key, 'x')],
     ['a string', (key: string) => suite.client.set(key, 'abc')],
     ['a fraction', (key: string) => suite.client.set(key, '1.5')],
-  ])('charges nothing if the value of a key is %s, and returns Redis’ own error', async (_, spoil) => {
-    await run(CHARGE, ['known', 60_000, 9, 1]);
-    await spoil(at('bad', 60_000));
-    const rows: Row[] = [
-      ['known', 60_000, 9, 1],
-      ['new', 60_000, 9, 1, 1],
-      ['bad', 60_000, 9, 1],
-      ['later', 60_000, 9, 1],
-    ];
-    const reply = await run(CHARGE, ...rows);
-    const answers = reply.filter((_value, i) => i % 2 === 0).map(String);
-    expect(answers).toHaveLength(4);
-    for (const answer of answers) expect(answer).toMatch(/^(WRONGTYPE|ERR) /);
-    expect(await suite.client.get(at('known', 60_000))).toBe('1');
-    expect(await suite.client.exists(at('new', 60_000), at('later', 60_000))).toBe(0);
-    await suite.client.del(at('bad', 60_000));
-  });
+  ])(
+    'charges nothing of a request with a key that contains %s, and returns Redis’ own error',
+    async (_, spoil) => {
+      await run(CHARGE, ['known', 60_000, 9, 1]);
+      await spoil(at('bad', 60_000));
+      const rows: Row[] = [
+        ['known', 60_000, 9, 1],
+        ['new', 60_000, 9, 1, 1],
+        ['bad', 60_000, 9, 1],
+        ['later', 60_000, 9, 1],
+      ];
+      const reply = await run(CHARGE, ...rows);
+      const answers = reply.filter((_value, i) => i % 2 === 0).map(String);
+      expect(answers).toHaveLength(4);
+      for (const answer of answers) expect(answer).toMatch(/^(WRONGTYPE|ERR) /);
+      expect(await suite.client.get(at('known', 60_000))).toBe('1');
+      expect(await suite.client.exists(at('new', 60_000), at('later', 60_000))).toBe(0);
+      await suite.client.del(at('bad', 60_000));
+    },
+  );
 
   describe.each(['9007199254740992', '9223372036854775807', '99999999999999999999', '1'.repeat(300)])(
     'treats a counter of %s, which is too large,',

@@ -1,6 +1,6 @@
 import { FreqLimitError, formatError } from '../../core/errors.js';
 import type { FailureKind } from './breaker.js';
-import { describe } from './error-hints.js';
+import { describeError } from './error-hints.js';
 import { UnexpectedReplyError } from './reply-values.js';
 import { withoutCommand } from './without-command.js';
 
@@ -18,7 +18,9 @@ export class ReplyError extends Error {
 export function toFailure(error: unknown): FreqLimitError {
   if (error instanceof FreqLimitError) return error;
   const cause = withoutCommand(error);
-  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', `${problemOf(error)}: ${describe(error)}`, { cause });
+  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', `${problemOf(error)}: ${describeError(error)}`, {
+    cause,
+  });
 }
 
 function problemOf(error: unknown): string {
@@ -28,7 +30,7 @@ function problemOf(error: unknown): string {
     : 'Redis did not answer';
 }
 
-export function kindOf(error: unknown): FailureKind {
+export function failureKindOf(error: unknown): FailureKind {
   if (isReplyError(error) || error instanceof NotReadyError) return 'permanent';
   return isDisconnect(error) ? 'disconnected' : 'timeout';
 }
@@ -41,6 +43,12 @@ function isReplyError(error: unknown): boolean {
 /** The connection was lost, or there is none at the moment. */
 function isDisconnect(error: unknown): boolean {
   return /Connection is closed|max retries per request/.test(formatError(error));
+}
+
+/** Whether the server has refused AUTH, HELLO or SELECT. Another attempt is unlikely to succeed. */
+export function isRefusedHandshake(error: unknown): boolean {
+  const { command } = Object(error) as { readonly command?: { readonly name?: unknown } };
+  return isReplyError(error) && ['auth', 'hello', 'select'].includes(String(command?.name).toLowerCase());
 }
 
 /** The keys of one slot are moving from one server to another. Nothing was run. */

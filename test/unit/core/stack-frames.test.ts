@@ -20,7 +20,7 @@ describe('the frames of an error', () => {
     ['was changed', (message: string) => `key: ${message}`],
     ['was shortened', (message: string) => message.slice(0, 1)],
     ['was taken away', () => ''],
-    ['is no longer a string', () => 5 as unknown as string],
+    ['is not a string any more', () => 5 as unknown as string],
   ])('contain no line of a client if the message %s', (_, change) => {
     const error = thrower(FORGED);
     expect(error.stack).toContain('admin');

@@ -43,7 +43,7 @@ describe('the identity of a class', () => {
     expect(other!.text).toBe(`${one!.text}#2`);
   });
 
-  it('can be made for handlers with any properties', () => {
+  it('is possible for handlers with any metadata', () => {
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
     const odd = (value: unknown): ClassRef => {

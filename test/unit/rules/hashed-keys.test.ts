@@ -1,7 +1,7 @@
 import { OptionReader } from '../../../src/core/validate.js';
 import { type KeyHasher, keyHasherFrom } from '../../../src/core/key-hash.js';
 import { planOf } from '../../../src/rules/plan.js';
-import { resolve } from '../../../src/rules/to-checks.js';
+import { toChecks } from '../../../src/rules/to-checks.js';
 import { HashTags } from '../../../src/store/redis/hash-tags.js';
 import type { Check } from '../../../src/core/check.js';
 import { CONTEXT, declared, DEFAULTS, OWNER, requestOf } from '../fixtures.js';
@@ -12,12 +12,12 @@ const HASHER = hasherBy('correct horse battery staple');
 function checksOf(keys: readonly unknown[], hashKey: KeyHasher, request = {}, address?: string): Check[] {
   const rules = keys.map((key, i) => declared({ window: '1m', limit: 1, key, name: `r${i}` }));
   const plan = planOf([{ rules, skip: undefined }], OWNER, { ...DEFAULTS, hashKey });
-  return resolve(plan!, requestOf(request, address), CONTEXT, () => undefined) as Check[];
+  return toChecks(plan!, requestOf(request, address), CONTEXT, () => undefined) as Check[];
 }
 
 const textOf = ({ key, group }: Check): string => key.slice(group.length);
 
-describe('the part of a key that comes from a client', () => {
+describe('the text of a key with a value of a client', () => {
   const request = { body: { phone: '13800000000' } };
 
   it.each<[string, unknown, object, string | undefined]>([
@@ -26,17 +26,17 @@ describe('the part of a key that comes from a client', () => {
     ['an address', '{ip}', {}, '203.0.113.7'],
     ['the result of a function', () => 'tenant', {}, undefined],
     ['a list', ['all', '{body.phone}'], request, undefined],
-    ['an address instead of a missing value', '{body.phone}', {}, '203.0.113.7'],
+    ['an address instead of a missing key', '{body.phone}', {}, '203.0.113.7'],
     ['neither key nor address', '{body.phone}', {}, undefined],
-  ])('is hashed: %s', (_, key, request, address) => {
-    const [plain] = checksOf([key], DEFAULTS.hashKey, request, address).map(textOf);
-    const [hashed] = checksOf([key], HASHER, request, address).map(textOf);
+  ])('is hashed: %s', (_, key, parts, address) => {
+    const [plain] = checksOf([key], DEFAULTS.hashKey, parts, address).map(textOf);
+    const [hashed] = checksOf([key], HASHER, parts, address).map(textOf);
     expect(plain).not.toMatch(/^#/);
     expect(hashed).toBe(HASHER(plain!));
     expect(hashed).toMatch(/^#[\w-]{22}$/);
   });
 
-  it('stays readable if it is constant', () => {
+  it('stays readable if it has no value of a client', () => {
     expect(checksOf(['everybody', ['a', 'b']], HASHER).map(textOf)).toEqual(['everybody', 'a||b']);
   });
 

@@ -74,7 +74,7 @@ describe('rules on a handler', () => {
     expect(limitsOf(Traced)).toEqual([1, 2]);
   });
 
-  it('belong to the method that they decorate', () => {
+  it('belong to the method that they are written on', () => {
     expect(limitsOf(Base)).toEqual([1]);
     expect(limitsOf(Derived)).toEqual([2]);
     expect(limitsOf(Derived2)).toEqual([]);
@@ -108,7 +108,7 @@ describe('rules on a class', () => {
     expect(classLimitsOf(Heir)).toEqual([100]);
   });
 
-  it('are at the level of the class that they decorate', () => {
+  it('have the level of the class that they are written on', () => {
     const places = classLevels(Derived).flatMap(({ rules }) =>
       rules.map(({ level, place }) => [level, place]),
     );

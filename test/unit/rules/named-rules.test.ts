@@ -78,7 +78,7 @@ describe('NamedRuleSet', () => {
     ['a name like a window', { '1m': LOGIN }, '"1m" is not a name, because it looks like a window'],
     ['a wrong key', { login: { ...LOGIN, key: 'ip' } }, 'key: '],
   ])('reports a rule with %s, and throws its error for each reference', (_, rules, message) => {
-    const { problems } = setOf(rules);
+    const { errors: problems } = setOf(rules);
     expect(problems).toEqual([expect.stringContaining(message)]);
     const [name] = Object.keys(rules);
     expect(thrownBy(() => resolve(rules, name!)).message).toBe(problems[0]);
@@ -86,6 +86,6 @@ describe('NamedRuleSet', () => {
 
   it('accepts every scope', () => {
     for (const scope of ['handler', 'controller', 'app'])
-      expect(setOf({ login: { ...LOGIN, scope } }).problems).toEqual([]);
+      expect(setOf({ login: { ...LOGIN, scope } }).errors).toEqual([]);
   });
 });

@@ -159,7 +159,7 @@ describe('a wrong rule', () => {
     expect(error.message).toContain('is not an object with the options window, limit, key');
   });
 
-  it('keeps its message on one line for any value', () => {
+  it('keeps its message on one line whatever the rule contains', () => {
     expect(thrownBy(() => plan({ ...RULE, name: 'a\nforged line' })).message).not.toContain('\n');
   });
 });

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isFreqLimitError } from '../../../src/core/errors.js';
 import { planOf } from '../../../src/rules/plan.js';
-import { resolve } from '../../../src/rules/to-checks.js';
+import { toChecks } from '../../../src/rules/to-checks.js';
 import { CONTEXT, DEFAULTS, declared, OWNER, requestOf } from '../fixtures.js';
 
 const PLACE = '@FreqLimit on SmsController.send';
@@ -11,7 +11,7 @@ async function failureOf(...rules: readonly object[]): Promise<Error & { code?: 
   const all = rules.map((rule) => declared({ window: '1m', limit: 5, ...rule }, 'handler', PLACE));
   const plan = planOf([{ rules: all, skip: undefined }], OWNER, DEFAULTS)!;
   try {
-    await resolve(plan, requestOf({}, '203.0.113.7'), CONTEXT, () => undefined);
+    await toChecks(plan, requestOf({}, '203.0.113.7'), CONTEXT, () => undefined);
   } catch (error) {
     return error as Error;
   }

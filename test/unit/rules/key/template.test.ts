@@ -82,7 +82,7 @@ describe('a template', () => {
   });
 
   it('is missing without a request and an address', () => {
-    const request = { request: undefined, address: undefined, isClientFacing: true };
+    const request = { parts: undefined, address: undefined, isClientFacing: true };
     expect(compileKey('{ip}').read(request, CONTEXT)).toBeUndefined();
     expect(compileKey('{user.id}').read(request, CONTEXT)).toBeUndefined();
   });

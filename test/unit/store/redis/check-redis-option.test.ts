@@ -112,9 +112,9 @@ describe('readRedisOption', () => {
       { ...CLIENT, isCluster: true, options: { keyPrefix: '{}:' } },
       'keyPrefix: "{}:" has empty braces',
     ],
-  ])('rejects for a Cluster %s', (_, redis, complaint) => {
+  ])('rejects for a Cluster %s', (_, redis, message) => {
     expect(accept(redis)).toThrow(TypeError);
-    expect(accept(redis)).toThrow(complaint);
+    expect(accept(redis)).toThrow(message);
   });
 
   it.each<[string, object, string]>([
@@ -135,9 +135,9 @@ describe('readRedisOption', () => {
     ['a host that is a number', { host: 5 }, 'host: 5 is not a name or an address'],
     ['a port that is a string', { port: 'abc' }, 'port: "abc" is not a port, 1 to 65535'],
     ['a port that is too large', { port: 70_000 }, 'port: 70000 is not a port'],
-  ])('rejects %s', (_, redis, complaint) => {
+  ])('rejects %s', (_, redis, message) => {
     expect(accept(redis)).toThrow(TypeError);
-    expect(accept(redis)).toThrow(complaint);
+    expect(accept(redis)).toThrow(message);
   });
 
   it.each([[5], [{}], [['{a}']]])('rejects for a Cluster a keyPrefix of %p', (keyPrefix) => {
@@ -241,9 +241,9 @@ describe('readRedisOption, for options that ioredis would misread', () => {
       { cluster: [1], options: { redisOptions: 5 } },
       'options.redisOptions: is not an object',
     ],
-  ])('rejects %s', (_, redis, complaint) => {
+  ])('rejects %s', (_, redis, message) => {
     expect(accept(redis)).toThrow(TypeError);
-    expect(accept(redis)).toThrow(complaint);
+    expect(accept(redis)).toThrow(message);
   });
 
   it.each([
@@ -253,8 +253,8 @@ describe('readRedisOption, for options that ioredis would misread', () => {
     ['redis://a?db=first', 'db in the URL: "first" is not the number of a database'],
     ['redis://a/1?db=2', 'sets the database twice'],
     ['/tmp/a.sock?database=2', '"database" in the URL'],
-  ])('rejects the URL %s', (url, complaint) => {
-    expect(accept(url)).toThrow(complaint);
+  ])('rejects the URL %s', (url, message) => {
+    expect(accept(url)).toThrow(message);
   });
 
   it.each([['redis://a?db=2'], ['redis://a/0?family=6'], ['/tmp/a.sock?db=2'], ['redis://user@a:1/']])(

@@ -209,7 +209,7 @@ describe('a call that asks for the ends of windows', () => {
 describe('the number of created counters', () => {
   const full = check('full', { limit: 1 });
 
-  it('includes a counter with only what was charged', () => {
+  it('includes a counter that contains only what was charged', () => {
     expect(answer(batchOf([a, b], [a]).batch, [0, 2, 60_000, 5, 60_000])).toBe(1);
   });
 
