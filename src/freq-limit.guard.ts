@@ -80,7 +80,7 @@ export class FreqLimitGuard implements CanActivate {
    */
   private readonly decide = async (context: ExecutionContext): Promise<boolean> => {
     const adapter = this.adapters.of(context);
-    let denial: MaybePromise<Error> | undefined;
+    let denial: MaybePromise<Error>;
     try {
       const plan = this.planOf(context, adapter);
       if (plan === undefined) return true;
@@ -93,17 +93,20 @@ export class FreqLimitGuard implements CanActivate {
       const resolved = toChecks(plan, request, context, this.events.shadowFailed);
       const checks = isPromise(resolved) ? await resolved : resolved;
       this.debugLog?.checks(context, checks);
-      if (!Array.isArray(checks)) {
-        denial = this.exceptions.ofMissingKey(checks, context, adapter);
-      } else if (checks.length > 0) {
+      if (Array.isArray(checks)) {
+        if (checks.length === 0) return true;
         const consumed = this.store.consume(checks, plan.hasCountWhen);
         const results = isPromise(consumed) ? await consumed : consumed;
-        denial = this.conclude(checks, results, { context, adapter, plan });
+        const verdict = this.conclude(checks, results, { context, adapter, plan });
+        if (verdict.allowed) return true;
+        denial = this.exceptions.ofDenied(verdict, checks, context, adapter);
+      } else {
+        denial = this.exceptions.ofMissingKey(checks, context, adapter);
       }
     } catch (error) {
       denial = this.exceptions.ofFailed(error, context, adapter);
     }
-    if (denial === undefined) return true;
+    // an adapter of the application may return anything, and nothing that it returns lets a request pass
     throw isPromise(denial) ? await denial : denial;
   };
 
@@ -117,25 +120,24 @@ export class FreqLimitGuard implements CanActivate {
     return skipIf === undefined ? false : evaluate(MODULE, 'skipIf', skipIf, context);
   }
 
-  /** @returns the error to throw if the request is denied */
+  /** Shows and reports the verdict, and saves it if the request passes. */
   private conclude(
     checks: readonly PlannedCheck[],
     results: readonly CheckResult[],
     call: GuardedCall,
-  ): MaybePromise<Error> | undefined {
-    const { context, adapter, plan } = call;
+  ): Verdict {
+    const { context, plan } = call;
     const verdict = toVerdict(plan.hasShadows ? withShadows(checks, results) : results);
     this.debugLog?.verdict(context, checks, verdict);
     this.showHeaders(verdict, checks, call);
     this.events.report(verdict, context);
     if (plan.hasShadows) this.events.reportShadows(verdict, context);
-    if (!verdict.allowed) return this.exceptions.ofDenied(verdict, checks, context, adapter);
-    if (plan.keepsDecision) {
+    if (verdict.allowed && plan.keepsDecision) {
       this.decisions.save({ ...call, verdict, checks, results }, (after) => {
         this.showHeaders(after, checks, call);
       });
     }
-    return undefined;
+    return verdict;
   }
 
   /** An allowed redirection shows no headers, as the RateLimit draft requires. */

@@ -131,7 +131,7 @@ export function resolveOptions(given: unknown): ResolvedOptions {
     reader,
   );
   if (options.hashTag !== undefined && !isClustered(options.redis)) {
-    throw reader.invalid('hashTag', 'is only for a Redis Cluster, and redis does not name one');
+    throw reader.invalid('hashTag', 'is only for a Redis Cluster, and redis is not one; remove hashTag');
   }
   if (options.partitionKeys && hashKeys === plainKey) {
     throw reader.invalid('partitionKeys', 'needs hashKeys; otherwise clients could guess the values of keys');

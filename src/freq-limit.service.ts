@@ -93,6 +93,8 @@ export class FreqLimitService {
   private yielding(results: MaybePromise<CheckResult[]>): MaybePromise<CheckResult[]> {
     if (++this.results < RESULTS_PER_TURN) return results;
     this.results = 0;
+    // a rejection without a handler during this turn would end the process
+    void Promise.allSettled([results]);
     return nextTurn().then(() => results);
   }
 }

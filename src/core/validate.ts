@@ -99,7 +99,7 @@ export class OptionReader {
     for (const option of Object.keys(value)) {
       if (known.includes(option)) continue;
       const hint = Object.hasOwn(hints, option) ? `; did you mean ${String(hints[option])}?` : '';
-      throw this.invalid(option, `unknown option${hint} (known: ${known.join(', ')})`);
+      throw this.invalid(option, `is not an option${hint} (options: ${known.join(', ')})`);
     }
     return value as Readonly<Record<string, unknown>>;
   }

@@ -100,7 +100,7 @@ export class ServiceChecks {
     const windowMs = windowOf(check, rule, reader);
     const limit = limitOf(check, rule, reader);
     if (limit === undefined && needsLimit) {
-      const problem = `is missing: the limit of the rule ${formatForLog(rule.name)} is a function; pass the one to use`;
+      const problem = `is missing; the limit of the rule ${formatForLog(rule.name)} is a function, so pass a number`;
       throw reader.invalid('limit', problem);
     }
     const cost = reader.optional('cost', check.cost, COUNT);
@@ -132,7 +132,10 @@ export class ServiceChecks {
 function windowOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number {
   if (typeof rule.window !== 'number') return reader.parsed('window', () => toWindowMs(check.window));
   if (check.window === undefined) return rule.window;
-  throw reader.invalid('window', `leave it out; the rule ${formatForLog(rule.name)} has its own window`);
+  throw reader.invalid(
+    'window',
+    `the rule ${formatForLog(rule.name)} has its own window; remove this option`,
+  );
 }
 
 function limitOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number | undefined {
@@ -160,5 +163,8 @@ function listOf(key: KeyValue | readonly KeyValue[]): readonly KeyValue[] {
 }
 
 function missingKey(key: unknown, reader: OptionReader): Error {
-  return reader.invalid('key', `${formatForLog(key)} is not a value to count by`);
+  return reader.invalid(
+    'key',
+    `${formatForLog(key)} is not a value to count by; expected a string that is not empty, a number or a boolean`,
+  );
 }

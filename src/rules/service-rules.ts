@@ -22,7 +22,7 @@ export function findRule(check: RuleCheck, rulesOf: RulesOf, reader: OptionReade
   reader.optional('controller', controller, A_CLASS);
   reader.optional('handler', handler, A_METHOD);
   if (controller === undefined && handler !== undefined) {
-    throw reader.invalid('controller', `is missing: pass the class of the handler ${formatForLog(handler)}`);
+    throw reader.invalid('controller', `is missing; pass the class of the handler ${formatForLog(handler)}`);
   }
   const rules = reader.parsed('controller', () => rulesOf(controller, handler));
   const rule = rules.find(({ name }) => name === check.rule);
@@ -50,13 +50,13 @@ function rejectMissingPlace(
   if (scope === 'handler' && handler === undefined) {
     throw reader.invalid(
       'handler',
-      `is missing: the rule ${formatForLog(name)} counts each handler separately`,
+      `is missing; the rule ${formatForLog(name)} counts each handler separately`,
     );
   }
   if (scope === 'controller' && controller === undefined) {
     throw reader.invalid(
       'controller',
-      `is missing: the rule ${formatForLog(name)} counts each controller separately`,
+      `is missing; the rule ${formatForLog(name)} counts each controller separately`,
     );
   }
 }

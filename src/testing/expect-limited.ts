@@ -1,7 +1,7 @@
 import { AssertionError } from 'node:assert';
 import { sendAndRead, type SendRequest } from './send-request.js';
 
-/** What a limit does to equal requests in a row. */
+/** What `expectLimited` expects of equal requests in a row. */
 export interface ExpectedLimit {
   /** How many requests pass. The next one is denied. */
   readonly passes: number;

@@ -1,6 +1,11 @@
 import { Test } from '@nestjs/testing';
 import { Mailer, MailerModule } from '../../examples/service/mailer.js';
-import { FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
+import {
+  type FreqLimitError,
+  FreqLimitModule,
+  type FreqLimitOptions,
+  FreqLimitService,
+} from 'nestjs-freq-limit';
 import { redisSuite } from '../support/redis-suite.js';
 import { redisUrl } from '../support/redis.js';
 import { freePort } from '../support/server.js';
@@ -40,6 +45,22 @@ describe.each(STORES)('a loop of calls to %s', (_, optionsOf) => {
     expect(timer.isOver).toBe(true);
     await close();
   });
+});
+
+it('a loop of calls that fail leaves no rejection without a handler', async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown): void => void unhandled.push(reason);
+  process.on('unhandledRejection', note);
+  const redis = { host: '127.0.0.1', port: await freePort() };
+  const { limits, close } = await start({ redis, onStoreError: 'deny' });
+  const codes = new Set<unknown>();
+  for (let i = 0; i < 4_100; i++) {
+    await limits.consume(check).catch((error: unknown) => codes.add((error as FreqLimitError).code));
+  }
+  process.off('unhandledRejection', note);
+  expect(codes).toEqual(new Set(['FREQ_LIMIT_STORE_FAILED']));
+  expect(unhandled).toEqual([]);
+  await close();
 });
 
 it('the example waits for its turn', async () => {

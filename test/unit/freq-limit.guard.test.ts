@@ -260,6 +260,17 @@ describe('a failure', () => {
     expect(log.lines).toEqual([expect.stringMatching(`^${code}: .*boom$`)]);
   });
 
+  it.each<[string, Parts]>([
+    ['a denied request', { consume: denied }],
+    ['a request without the value of a key', { rules: [{ key: '{body.phone}', onMissingKey: 'deny' }] }],
+    ['a request without an answer of the store', { consume: unavailable }],
+    ['a request with an error of a rule', { rules: [{ limit: boom }] }],
+  ])('of an adapter, which returns no error, never lets %s pass', async (_, parts) => {
+    const adapters = { http: { toError: () => undefined as unknown as Error } };
+    const { guard } = guardWith({ ...parts, adapters });
+    await expect(guard.canActivate(contextOf())).rejects.toBeUndefined();
+  });
+
   it('of a shadow rule leaves that rule out', async () => {
     const { guard, store } = guardWith({
       rules: [{ name: 'tried', shadow: true, limit: boom }, { name: 'real' }],

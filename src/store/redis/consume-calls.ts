@@ -67,7 +67,7 @@ export class ConsumeCalls {
       log.error(
         'FREQ_LIMIT_STORE_FULL',
         'full',
-        'Redis is full (maxmemory), so only a limited number of new counters is created: raise maxmemory, or give the ' +
+        'Redis is full (maxmemory), so only a limited number of new counters is created; raise maxmemory, or give the ' +
           'limiter its own Redis',
       );
       return reply;

@@ -1,6 +1,7 @@
 import { FreqLimitError, formatError } from '../../core/errors.js';
 import type { FailureKind } from './breaker.js';
 import { describeError } from './error-hints.js';
+import { UnexpectedReplyError } from './reply-values.js';
 import { withoutCommand } from './without-command.js';
 
 /** A call was not sent, because the client would queue it. */
@@ -16,9 +17,17 @@ export class ReplyError extends Error {
 /** The error of the store for any error of a call. */
 export function toFailure(error: unknown): FreqLimitError {
   if (error instanceof FreqLimitError) return error;
-  const problem = isReplyError(error) ? 'Redis returned an error' : 'Redis did not answer';
   const cause = withoutCommand(error);
-  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', `${problem}: ${describeError(error)}`, { cause });
+  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', `${problemOf(error)}: ${describeError(error)}`, {
+    cause,
+  });
+}
+
+function problemOf(error: unknown): string {
+  if (isReplyError(error)) return 'Redis returned an error';
+  return error instanceof UnexpectedReplyError
+    ? 'Redis returned an unexpected reply'
+    : 'Redis did not answer';
 }
 
 export function failureKindOf(error: unknown): FailureKind {

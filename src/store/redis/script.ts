@@ -52,7 +52,8 @@ function poolsCalls(client: RedisClient): boolean {
 const callAlone: SendScript = async (client, command, script, keys, args) => {
   const answers = await client.pipeline?.([[command, script, keys.length, ...keys, ...args]]).exec();
   const [first] = answers ?? [];
-  if (first === undefined) throw new Error('the client does not support pipelines');
+  if (first === undefined)
+    throw new Error('the client returned nothing for a pipeline; create it without enableAutoPipelining');
   const [error, answer] = first;
   if (error !== null) throw error;
   return answer;

@@ -152,14 +152,14 @@ describe('rules that share their counters', () => {
 
   it('must have the same key', () => {
     expect(errorOf({ key: '{ip}' }, { key: '{body.phone}' })).toBe(
-      '@FreqLimit on Two.other: key: it shares counters with the rule at @FreqLimit on Two.one but uses a different key; ' +
+      '@FreqLimit on Two.other: key: this rule shares counters with the rule at @FreqLimit on Two.one but uses a different key; ' +
         'give one of them another name, or both the same key',
     );
   });
 
   it('must have the same normalize', () => {
     expect(errorOf({ key: '{body.a}' }, { key: '{body.a}', normalize: 'email' })).toContain(
-      'normalize: it shares counters with the rule at @FreqLimit on Two.one but uses a different normalize',
+      'normalize: this rule shares counters with the rule at @FreqLimit on Two.one but uses a different normalize',
     );
   });
 

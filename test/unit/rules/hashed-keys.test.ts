@@ -40,7 +40,7 @@ describe('the text of a key with a value of a client', () => {
     expect(checksOf(['everybody', ['a', 'b']], HASHER).map(textOf)).toEqual(['everybody', 'a||b']);
   });
 
-  it('keeps the group, and lets equal values of several rules share a hash tag', () => {
+  it('keeps the group, and shares a hash tag if several rules have equal values', () => {
     const checks = checksOf(['{body.phone}', () => '13800000000'], HASHER, request);
     expect(checks.map(({ group }) => group)).toEqual(
       checksOf(['{body.phone}', () => '13800000000'], DEFAULTS.hashKey, request).map(({ group }) => group),
@@ -52,7 +52,7 @@ describe('the text of a key with a value of a client', () => {
     expect(placement.tagOf(other!)).not.toBe(one);
   });
 
-  it('has a hash tag that depends on the secret: values of one tag get different tags with another secret', () => {
+  it('has a hash tag that depends on the secret', () => {
     const placement = new HashTags({ namespace: 'fl', hashTag: undefined });
     const phones = Array.from({ length: 16_000 }, (_, i) => `+1555${1_000_000 + i}`);
     const tagBy = (hashKey: KeyHasher, phone: string): string =>
@@ -60,7 +60,7 @@ describe('the text of a key with a value of a client', () => {
     const chosen = phones.filter((phone) => tagBy(DEFAULTS.hashKey, phone) === '0');
     const picked = phones.filter((phone) => tagBy(HASHER, phone) === '0');
     expect(Math.min(chosen.length, picked.length)).toBeGreaterThan(20);
-    // those that were looked for without the secret lie anywhere, and so do those of another secret
+    // phones found without the secret, or with another one, have any tag
     expect(new Set(chosen.map((phone) => tagBy(HASHER, phone))).size).toBeGreaterThan(8);
     expect(
       new Set(picked.map((phone) => tagBy(hasherBy('another sixteen chars'), phone))).size,

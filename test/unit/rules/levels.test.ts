@@ -58,7 +58,7 @@ describe('rules on a handler', () => {
     expect(limitsOf(Composed)).toEqual([1, 2, 3, 4]);
   });
 
-  it('outlive a decorator that puts a function of its own in the place of the method', () => {
+  it('survive a decorator that replaces the method with its own function', () => {
     const Wrapped: MethodDecorator = (_target, _name, descriptor) => {
       descriptor.value = (() => 'wrapped') as never;
     };

@@ -48,7 +48,7 @@ describe('NamedRuleSet', () => {
       { name: 'x' },
       'the handler: "login": name: a named rule has its name in namedRules',
     ],
-    ['an unknown change', 'login', { max: 3 }, '"login": max: unknown option; did you mean limit?'],
+    ['an unknown change', 'login', { max: 3 }, '"login": max: is not an option; did you mean limit?'],
   ])('throws for a reference with %s', (_, named, changes, message) => {
     const error = thrownBy(() => resolve({ login: LOGIN }, named, changes));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
@@ -67,7 +67,7 @@ describe('NamedRuleSet', () => {
       'namedRules.login of FreqLimitModule: limit: "5" is not',
     ],
     ['a name of its own', { login: { ...LOGIN, name: 'x' } }, 'namedRules.login of FreqLimitModule: name: '],
-    ['an unknown option', { login: { ...LOGIN, ttl: 1 } }, 'ttl: unknown option; did you mean window?'],
+    ['an unknown option', { login: { ...LOGIN, ttl: 1 } }, 'ttl: is not an option; did you mean window?'],
     [
       'a number in place of a rule',
       { login: 5 },

@@ -78,12 +78,12 @@ describe('readRedisOption', () => {
     [
       'an option next to the nodes',
       { cluster: [7_000], scaleReads: 'all' },
-      'scaleReads: is not an option here: it belongs in options',
+      'scaleReads: is not an option here; it belongs in options',
     ],
     [
       'a server next to the nodes',
       { cluster: [7_000], host: 'localhost' },
-      'host: is not an option here: cluster lists the nodes',
+      'host: is not an option here; cluster lists the nodes',
     ],
     [
       'options that are not an object',
@@ -166,12 +166,12 @@ describe('readRedisOption, for options that ioredis would misread', () => {
     [
       'url',
       { url: 'redis://a' },
-      "url: is not an option here: use the URL itself: redis: 'redis://host:6379'",
+      "url: is not an option here; use the URL itself: redis: 'redis://host:6379'",
     ],
     ['url next to a port', { port: 6379, url: 'redis://a' }, 'url: is not an option here'],
     ['an option of node-redis', { socket: { host: 'a' } }, 'did you mean host and port, or path?'],
-    ['database', { host: 'a', database: 1 }, 'database: is not an option here: did you mean db?'],
-    ['a misspelled host', { hots: 'a', port: 1 }, 'hots: is not an option here: did you mean host?'],
+    ['database', { host: 'a', database: 1 }, 'database: is not an option here; did you mean db?'],
+    ['a misspelled host', { hots: 'a', port: 1 }, 'hots: is not an option here; did you mean host?'],
     ['a misspelled password', { host: 'a', pasword: 'p' }, 'did you mean password?'],
     ['other capital letters', { host: 'a', userName: 'p' }, 'did you mean username?'],
     [
@@ -183,7 +183,7 @@ describe('readRedisOption, for options that ioredis would misread', () => {
     [
       'an option of a Cluster',
       { host: 'a', scaleReads: 'all' },
-      'scaleReads: is not an option here: it is an option of a Cluster',
+      'scaleReads: is not an option here; it is an option of a Cluster',
     ],
     ['a path and a host', { path: '/a.sock', host: 'a' }, 'path and host cannot be used together'],
     ['a path and a port', { path: '/a.sock', port: 1 }, 'path and port cannot be used together'],
@@ -204,27 +204,27 @@ describe('readRedisOption, for options that ioredis would misread', () => {
     [
       'a node’s password in the wrong place',
       { cluster: [1], options: { password: 'p' } },
-      'options.password: is not an option here: it belongs in options.redisOptions',
+      'options.password: is not an option here; it belongs in options.redisOptions',
     ],
     [
       'a node’s password next to the nodes',
       { cluster: [1], password: 'p' },
-      'password: is not an option here: it belongs in options.redisOptions',
+      'password: is not an option here; it belongs in options.redisOptions',
     ],
     [
       'a Cluster’s option for its nodes',
       { cluster: [1], options: { redisOptions: { scaleReads: 'all' } } },
-      'options.redisOptions.scaleReads: is not an option here: it belongs in options',
+      'options.redisOptions.scaleReads: is not an option here; it belongs in options',
     ],
     [
       'a host for each node',
       { cluster: [1], options: { redisOptions: { host: 'a' } } },
-      'options.redisOptions.host: has no effect here: cluster lists the nodes',
+      'options.redisOptions.host: has no effect here; cluster lists the nodes',
     ],
     [
       'a misspelled option of a Cluster',
       { cluster: [1], options: { scaleRead: 'all' } },
-      'options.scaleRead: is not an option here: did you mean scaleReads?',
+      'options.scaleRead: is not an option here; did you mean scaleReads?',
     ],
     [
       'a database of a Cluster',
@@ -355,7 +355,7 @@ describe('readRedisOption, for an instance of a class', () => {
         return 1;
       }
     }
-    expect(accept(new Wrong())).toThrow('database: is not an option here: did you mean db?');
+    expect(accept(new Wrong())).toThrow('database: is not an option here; did you mean db?');
   });
 
   it('reads properties inherited from an object', () => {

@@ -128,7 +128,7 @@ describe('readReply', () => {
     ['a time that is not a number', [1, 1, 'x']],
   ])('throws for %s, which the script never returns', (_, reply) => {
     const { batch } = batchOf([a]);
-    expect(() => answer(batch, reply)).toThrow('Redis returned a reply that the script never gives');
+    expect(() => answer(batch, reply)).toThrow('it is not a reply of the script');
   });
 });
 
@@ -202,7 +202,7 @@ describe('a call that asks for the ends of windows', () => {
     ['an empty list', []],
   ])('throws for %s', (_, reply) => {
     const { batch } = asking({ checks: [a], wants: true });
-    expect(() => answer(batch, reply)).toThrow('Redis returned a reply that the script never gives');
+    expect(() => answer(batch, reply)).toThrow('it is not a reply of the script');
   });
 });
 
