@@ -84,7 +84,6 @@ export class FreqLimitGuard implements CanActivate {
     try {
       const plan = this.planOf(context, adapter);
       if (plan === undefined) return true;
-
       const skipped = this.skipIf(context);
       if ((isPromise(skipped) ? await skipped : skipped) === true) return true;
       const request = new ContextRequest(adapter, context, this.options.ipv6Subnet, this.addressWarnings);
