@@ -47,10 +47,10 @@ async function warmUp(port) {
 function isWanted(name, only, quick) {
   if (name === BARE) return true;
   if (only === undefined) return !quick || VARIANTS[name].quick === true;
-  const isAsked = (one) => only.some((text) => (text in VARIANTS ? one === text : one.includes(text)));
-  // what the ratios of an asked one are taken to
-  const isBase = Object.keys(VARIANTS).some((one) => VARIANTS[one].base === name && isAsked(one));
-  return isAsked(name) || isBase;
+  const isSelected = (one) => only.some((text) => (text in VARIANTS ? one === text : one.includes(text)));
+  // the base of a selected variant, for its ratios
+  const isBase = Object.keys(VARIANTS).some((one) => VARIANTS[one].base === name && isSelected(one));
+  return isSelected(name) || isBase;
 }
 
 /** Forwards and backwards in turn; the bare application, to which all are held, at both ends and in the middle. */

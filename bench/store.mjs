@@ -1,4 +1,4 @@
-// The stores alone: what a check costs Redis and the process, beside native commands and beside the peers.
+// The stores alone: what a check costs Redis and the process, compared with native commands and with the peers.
 import { race, closedLoop } from './race.mjs';
 import { RawPipeline } from './raw.mjs';
 import { before, flexible, nestLab, ours } from './subjects.mjs';

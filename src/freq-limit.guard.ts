@@ -3,7 +3,7 @@ import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
 import { Exceptions } from './answers/exceptions.js';
 import { ResponseHeaders } from './answers/response-headers.js';
 import type { Adapters, ResolvedAdapter } from './contexts/adapters.js';
-import { ContextRequest } from './contexts/client-request.js';
+import { ContextRequest } from './contexts/context-request.js';
 import type { CheckResult } from './core/check.js';
 import { isPromise, type MaybePromise } from './core/maybe-promise.js';
 import type { Store } from './core/store.js';
@@ -18,14 +18,14 @@ import {
 import { toVerdict, type Verdict } from './core/verdict.js';
 import { DecisionSaver } from './decisions/decision-saver.js';
 import type { VerdictEvents } from './decisions/events.js';
-import { decideOnce } from './decisions/one-call.js';
+import { decideOnce } from './decisions/decide-once.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './plans/plans.js';
 import { RequestDebugLog } from './rules/debug-log.js';
 import { evaluate } from './rules/evaluate.js';
 import type { Plan } from './rules/plan.js';
 import { withShadows } from './rules/shadow.js';
-import { type PlannedCheck, resolve } from './rules/to-checks.js';
+import { type PlannedCheck, toChecks } from './rules/to-checks.js';
 import { LoggedAddressWarnings } from './warnings/address-warnings.js';
 
 const MODULE = { place: 'FreqLimitModule' };
@@ -85,13 +85,12 @@ export class FreqLimitGuard implements CanActivate {
     try {
       const plan = this.planOf(context, adapter);
       if (plan === undefined) return true;
-
-      const skipped = this.isSkipped(context);
+      const skipped = this.skipIf(context);
       if ((isPromise(skipped) ? await skipped : skipped) === true) return true;
       const request = new ContextRequest(adapter, context, this.options.ipv6Subnet, this.addressWarnings);
       if (this.options.isSkipped?.(request) === true) return true;
 
-      const resolved = resolve(plan, request, context, this.events.shadowFailed);
+      const resolved = toChecks(plan, request, context, this.events.shadowFailed);
       const checks = isPromise(resolved) ? await resolved : resolved;
       this.debugLog?.checks(context, checks);
       if (Array.isArray(checks)) {
@@ -115,7 +114,7 @@ export class FreqLimitGuard implements CanActivate {
     return adapter.isFieldResolver(context) ? plan?.handlerOnly : plan;
   }
 
-  private isSkipped(context: ExecutionContext): MaybePromise<unknown> {
+  private skipIf(context: ExecutionContext): MaybePromise<unknown> {
     const { skipIf } = this.options;
     return skipIf === undefined ? false : evaluate(MODULE, 'skipIf', skipIf, context);
   }

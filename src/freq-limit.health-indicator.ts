@@ -26,8 +26,7 @@ export class FreqLimitHealthIndicator {
 
   /**
    * Returns the state at once.
-   * @param key the property of the result
-   * @default key: 'freqLimit'
+   * @param key the property of the result; default: `'freqLimit'`
    */
   isHealthy<const Key extends string = 'freqLimit'>(key?: Key): Record<Key, FreqLimitHealth> {
     const { store, isUp, since } = this.store.health();

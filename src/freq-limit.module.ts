@@ -104,9 +104,10 @@ export class FreqLimitModule
     @Inject(FirstInit) firstInit: FirstInit,
   ) {
     super();
-    this.prepareDeclared(options);
+    // start-up begins here: its steps are at the end of this class, in their order
+    this.prepareKnownClasses(options);
     firstInit.run(() => {
-      this.prepareMade();
+      this.prepareClassesOfInstances();
     });
   }
 
@@ -127,18 +128,19 @@ export class FreqLimitModule
     return super.forRootAsync(options);
   }
 
-  // the steps of start-up, in their order
+  // The steps of start-up, in their order. Before them, Nest has made the providers above: the options are checked, and there
+  // is a store, which is not connected yet.
 
   /** While Nest instantiates providers: it has not read the handlers yet, and no OpenAPI document is written. */
-  private prepareDeclared(options: ResolvedOptions): void {
-    const handlers = this.plans.planDeclared();
+  private prepareKnownClasses(options: ResolvedOptions): void {
+    const handlers = this.plans.planKnownClasses();
     prepareHandlers(handlers);
     documentDenials(handlers, options);
   }
 
   /** When everything is instantiated, and `GraphQLModule` has not looked for resolvers yet. */
-  private prepareMade(): void {
-    prepareHandlers(this.plans.planMade());
+  private prepareClassesOfInstances(): void {
+    prepareHandlers(this.plans.planClassesOfInstances());
   }
 
   /** Stops the application if a declaration is wrong, before anything is opened. */

@@ -2,7 +2,7 @@ import type { AnswerOptions, ExceptionFactory } from './answers/answer-options.j
 import type { ErrorFormat } from './answers/error-body.js';
 import type { HeadersOption } from './answers/headers.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
-import type { IsSkipped } from './contexts/skip-callers.js';
+import type { IsSkipped } from './contexts/skip-clients.js';
 import type { OnStoreError } from './core/check.js';
 import type { HashKeys } from './core/key-hash.js';
 import type { FreqLimitHook, HookOptions } from './decisions/events.js';
@@ -132,8 +132,8 @@ export interface FreqLimitOptions {
    */
   readonly ipv6Subnet?: number | undefined;
   /**
-   * Maximum number of counters in memory, without `redis` or while it is unavailable: 1 to 10,000,000. One takes 250 to
-   * 450 bytes.
+   * Maximum number of counters in memory, without `redis` or while it is unavailable: 1 to 10,000,000. One takes 220 to
+   * 320 bytes.
    * @default 100000
    */
   readonly maxCounters?: number | undefined;
@@ -169,8 +169,8 @@ export interface FreqLimitOptions {
   readonly coalesce?: boolean | undefined;
   /**
    * Whether this process remembers counters that are at their limit, and denies further requests without a call to Redis.
-   * It denies only what Redis would deny, but sees a `reset()` in another process, or a refund in a Cluster, up to a second
-   * late.
+   * It denies only what Redis would deny, but sees a `reset()` or a refund in another process, or a refund in a Cluster, up
+   * to a second late.
    * @default true
    */
   readonly denyCache?: boolean | undefined;

@@ -1,6 +1,6 @@
 import type { ExceptionFactory } from './answers/answer-options.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
-import { compileSkip, type IsSkipped } from './contexts/skip-callers.js';
+import { type IsSkipped, skipByAddress, skipByUserAgent } from './contexts/skip-clients.js';
 import { formatForLog, invalidOptions } from './core/errors.js';
 import { keyHasherFrom, plainKey } from './core/key-hash.js';
 import { type EntriesFor, OptionTable } from './core/option-table.js';
@@ -18,7 +18,7 @@ import type { FreqLimitHook } from './decisions/events.js';
 import type { FreqLimitOptions, ResolvedOptions } from './freq-limit.options.js';
 import type { NamedRules } from './rules/named-rules.js';
 import type { FreqLimitRule } from './rules/rule.js';
-import { FROM_CONTEXT, MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, parseKey } from './rules/validators.js';
+import { FROM_CONTEXT, MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, checkKey } from './rules/validators.js';
 import { readRedisOption } from './store/redis/check-redis-option.js';
 import type { HashTag } from './store/redis/hash-tags.js';
 import { isClustered } from './store/redis/redis-option.js';
@@ -64,13 +64,13 @@ const ENTRIES = {
   },
   rules: { validator: RULES, default: [] },
   namedRules: { validator: NAMED_RULES, default: {} },
-  defaultKey: { parse: parseKey, default: '{ip}' },
+  defaultKey: { parse: checkKey, default: '{ip}' },
   hashKeys: { parse: keyHasherFrom, default: plainKey },
   onMissingKey: { validator: ON_MISSING_KEY, default: 'ip' },
   countDenied: { validator: BOOLEAN, default: false },
   skipIf: { validator: FROM_CONTEXT, default: undefined },
-  skipAddresses: { parse: parseSkipAddresses, default: undefined },
-  skipUserAgents: { parse: parseSkipUserAgents, default: undefined },
+  skipAddresses: { parse: skipByAddress, default: undefined },
+  skipUserAgents: { parse: skipByUserAgent, default: undefined },
   headers: {
     validator: oneOf('draft', 'draft-12', 'draft-11', 'legacy', 'both', 'retry-after', 'none'),
     default: 'draft',
@@ -131,7 +131,7 @@ export function resolveOptions(given: unknown): ResolvedOptions {
     reader,
   );
   if (options.hashTag !== undefined && !isClustered(options.redis)) {
-    throw reader.invalid('hashTag', 'is only for a Redis Cluster, and redis does not name one');
+    throw reader.invalid('hashTag', 'is only for a Redis Cluster, and redis is not one; remove hashTag');
   }
   if (options.partitionKeys && hashKeys === plainKey) {
     throw reader.invalid('partitionKeys', 'needs hashKeys; otherwise clients could guess the values of keys');
@@ -143,14 +143,6 @@ export function resolveOptions(given: unknown): ResolvedOptions {
     hashKey: hashKeys,
     isSkipped: eitherOf(skipAddresses, skipUserAgents),
   });
-}
-
-function parseSkipAddresses(addresses: unknown, reader: OptionReader): IsSkipped | undefined {
-  return compileSkip(addresses, undefined, reader);
-}
-
-function parseSkipUserAgents(agents: unknown, reader: OptionReader): IsSkipped | undefined {
-  return compileSkip(undefined, agents, reader);
 }
 
 function eitherOf(a: IsSkipped | undefined, b: IsSkipped | undefined): IsSkipped | undefined {

@@ -38,7 +38,7 @@ export class FreqLimitService {
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) options: ResolvedOptions,
     @Inject(FREQ_LIMIT_EVENTS) private readonly events: VerdictEvents,
   ) {
-    this.checks = new ServiceChecks(options, (controller, handler) => plans.named(controller, handler));
+    this.checks = new ServiceChecks(options, (controller, handler) => plans.rulesOf(controller, handler));
   }
 
   /**

@@ -1,5 +1,5 @@
 // One application in a process of its own: node app.mjs '{ kind, options, platform, redisPort }'.
-// Tells its parent its port, then answers what it is asked; ends when the parent lets go.
+// Tells its parent its port, then answers its messages; ends when the parent disconnects.
 import 'reflect-metadata';
 import { Session } from 'node:inspector/promises';
 import { NestFactory } from '@nestjs/core';

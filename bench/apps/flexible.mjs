@@ -1,4 +1,4 @@
-// rate-limiter-flexible behind a guard as one writes it by hand: all limits at once, headers of the tightest.
+// rate-limiter-flexible in a guard written by hand: all limits at once, headers of the tightest.
 import { HttpException } from '@nestjs/common';
 import { APP_GUARD, HttpAdapterHost } from '@nestjs/core';
 import { Redis } from 'ioredis';

@@ -1,4 +1,4 @@
-// What is compared: one application each. `base` is what the ratios are taken to.
+// The variants that are compared, one application each. Ratios are to the variant in `base`.
 const ours = (limits, store, more) => ({ kind: 'ours', options: { limits, store, ...more } });
 const peer = (kind, limits, store) => ({ kind, options: { limits, store } });
 

@@ -70,7 +70,7 @@ export class Exceptions {
 
   /** For a request without a value that its rule needs (`onMissingKey: 'deny'`), or with a value that is too long. */
   ofMissingKey(
-    { missingKey: rule, isTooLong }: MissingKey,
+    { rule, isTooLong }: MissingKey,
     context: ExecutionContext,
     adapter: ResolvedAdapter,
   ): MaybePromise<Error> {
@@ -174,7 +174,7 @@ export class Exceptions {
     const reason = isFreqLimitError(error) ? oneLine(error.message, MAX_MESSAGE) : formatError(error);
     this.log.error(
       isRule ? 'FREQ_LIMIT_RULE_FAILED' : 'FREQ_LIMIT_GUARD_FAILED',
-      kindOf(error),
+      logKindOf(error),
       `The request got 500: ${reason}`,
       framesOf(cause),
     );
@@ -182,7 +182,7 @@ export class Exceptions {
 }
 
 /** Which failures share one log line a second: those of a rule, or those of an error class. */
-function kindOf(error: unknown): string {
+function logKindOf(error: unknown): string {
   if (error instanceof RuleError) return error.rule;
   const { constructor } = Object(error) as { readonly constructor?: { readonly name?: string } };
   return constructor?.name ?? '';

@@ -1,11 +1,8 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import { type Observable, of } from 'rxjs';
-import { type GrpcCall, isGrpcDenial } from '../contexts/grpc-call.js';
+import { type GrpcCall, isGrpcError } from '../contexts/grpc-call.js';
 import { isFreqLimitExceeded } from './freq-limit.exception.js';
-import { addFilter, filtersOf, patternsOf } from '../nest/nest-metadata.js';
-
-/** Nest's name for a raw stream: a handler with `@GrpcStreamCall`. */
-const RAW_STREAM = 'pt_stream';
+import { addFilter, filtersOf, isRawStream } from '../nest/nest-metadata.js';
 
 const FILTER_BRAND = Symbol.for('nestjs-freq-limit:grpc-filter');
 
@@ -14,7 +11,7 @@ type Callback = (error: object) => void;
 /** Matches every error of the guard for a gRPC call. Nest selects filters with `instanceof`. */
 abstract class ThrownByGuard extends Error {
   static override [Symbol.hasInstance](error: unknown): boolean {
-    return isGrpcDenial(error) || isFreqLimitExceeded(error);
+    return isGrpcError(error) || isFreqLimitExceeded(error);
   }
 }
 
@@ -38,14 +35,8 @@ class RawStreamFilter implements ExceptionFilter<object> {
 }
 
 /** Adds the filter to a handler of a raw stream. It runs before all other filters. */
-export function answerRawStream(method: object): void {
+export function addRawStreamFilter(method: object): void {
   if (!isRawStream(method)) return;
   if (filtersOf(method).some((other) => FILTER_BRAND in (Object(other) as object))) return;
   addFilter(method, new RawStreamFilter());
-}
-
-function isRawStream(method: object): boolean {
-  return patternsOf(method).some(
-    (pattern) => (Object(pattern) as { streaming?: unknown }).streaming === RAW_STREAM,
-  );
 }

@@ -1,9 +1,9 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { HttpAdapterHost } from '@nestjs/core';
 import type { EventEmitter } from 'node:events';
-import { rememberAddresses } from './connections.js';
+import { rememberAddresses } from './remember-addresses.js';
 import type { ContextAdapter } from './context-adapter.js';
-import { type ContextKind, kindOfType } from './context-kind.js';
+import { type ContextKind, contextKindOfType } from './context-kind.js';
 import { graphqlContext } from './graphql-context.js';
 import { Handshakes } from './handshakes.js';
 import { HTTP_CONTEXT } from './http-context.js';
@@ -20,7 +20,7 @@ export interface ResolvedAdapter extends ContextAdapter, ContextKind {
 export class Adapters {
   private readonly byType: Map<string, ResolvedAdapter>;
   private readonly handshakes: Handshakes;
-  private forget: (() => void) | undefined;
+  private stopWatching: (() => void) | undefined;
 
   constructor(
     private readonly http: HttpAdapterHost,
@@ -35,7 +35,7 @@ export class Adapters {
     };
     const types = new Set([...Object.keys(known), ...Object.keys(given)]);
     this.byType = new Map(
-      [...types].map((type) => [type, { ...known[type], ...given[type], ...kindOfType(type), type }]),
+      [...types].map((type) => [type, { ...known[type], ...given[type], ...contextKindOfType(type), type }]),
     );
   }
 
@@ -47,13 +47,13 @@ export class Adapters {
   /** Remembers the addresses of clients that disconnect early. Call it before the application listens. */
   watchConnections(): void {
     const adapter = this.http.httpAdapter as HttpAdapterHost['httpAdapter'] | undefined;
-    this.forget ??= rememberAddresses(serverOf(adapter?.getHttpServer()));
+    this.stopWatching ??= rememberAddresses(serverOf(adapter?.getHttpServer()));
   }
 
   /** Stops it. Call it after the last request. */
   unwatchConnections(): void {
-    this.forget?.();
-    this.forget = undefined;
+    this.stopWatching?.();
+    this.stopWatching = undefined;
   }
 
   /**
@@ -68,7 +68,7 @@ export class Adapters {
 
 /** Nothing is known about a context without an adapter, so its arguments are not read. */
 function unknownAdapter(type: string): ResolvedAdapter {
-  return { ...kindOfType(type), type, isClientFacing: false };
+  return { ...contextKindOfType(type), type, isClientFacing: false };
 }
 
 /** `undefined` in an application without HTTP. A serverless platform may return anything here. */

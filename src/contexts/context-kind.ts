@@ -36,10 +36,10 @@ const KINDS: ReadonlyMap<string, ContextKind> = new Map([
 ]);
 
 /** The kind of a context, also where no adapter is at hand: in interceptors and parameter decorators. */
-export function kindOf(context: ExecutionContext): ContextKind {
-  return kindOfType(context.getType());
+export function contextKindOf(context: ExecutionContext): ContextKind {
+  return contextKindOfType(context.getType());
 }
 
-export function kindOfType(type: string): ContextKind {
+export function contextKindOfType(type: string): ContextKind {
   return KINDS.get(type) ?? OTHER;
 }

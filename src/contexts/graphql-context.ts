@@ -9,15 +9,15 @@ import { errorPayloadOf } from './error-payload.js';
 /** The parts of an operation's context that are used here, as Apollo, Mercurius and graphql-ws set them. */
 interface GraphqlContext {
   /** The request; for a subscription over graphql-ws, the library's own object for the connection. */
-  readonly req?: ClientRequest & { readonly res?: unknown; readonly extra?: Connection };
+  readonly req?: ClientRequest & { readonly res?: unknown; readonly extra?: SubscriptionConnection };
   readonly request?: ClientRequest;
   readonly res?: unknown;
   readonly reply?: { readonly request?: ClientRequest };
-  readonly extra?: Connection;
+  readonly extra?: SubscriptionConnection;
   readonly user?: unknown;
 }
 
-interface Connection {
+interface SubscriptionConnection {
   readonly request?: ClientRequest;
   readonly user?: unknown;
 }
@@ -49,7 +49,7 @@ export function graphqlContext(handshakes: Handshakes): ContextAdapter {
     toError: (exception) => {
       const { code, message, retryAfter } = errorPayloadOf(exception);
       const extensions = { code, ...(retryAfter !== undefined && { retryAfter }) };
-      return Object.assign(new GraphqlDenial(message, { cause: exception }), { extensions });
+      return Object.assign(new GraphqlGuardError(message, { cause: exception }), { extensions });
     },
   };
 }
@@ -58,7 +58,7 @@ export function graphqlContext(handshakes: Handshakes): ContextAdapter {
  * Not an HTTP exception, because Apollo's driver turns these into internal errors. Drivers show the `extensions` of any
  * error, and Nest does not log errors of this class.
  */
-class GraphqlDenial extends IntrinsicException {}
+class GraphqlGuardError extends IntrinsicException {}
 
 /**
  * Whether a handler is called for something other than a field of the query, mutation or subscription type: for a field of
@@ -137,7 +137,7 @@ function userOf(operation: GraphqlContext): unknown {
   return operation.user ?? operation.req?.user ?? connection?.user ?? connection?.request?.user;
 }
 
-function connectionOf({ req, extra }: GraphqlContext): Connection | undefined {
+function connectionOf({ req, extra }: GraphqlContext): SubscriptionConnection | undefined {
   return req?.extra ?? extra;
 }
 

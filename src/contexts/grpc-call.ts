@@ -59,7 +59,7 @@ export function peerAddressOf(call: GrpcCall): string | undefined {
   return [peer.replace(/:\d+$/, ''), peer].find((text) => parseAddress(text) !== undefined);
 }
 
-/** A denial as a gRPC error. */
+/** The error for a call that is denied, or that cannot be decided. */
 export function grpcErrorOf(
   { message, retryAfter }: ErrorPayload,
   statusCode: number,
@@ -76,11 +76,11 @@ export function grpcErrorOf(
   };
 }
 
-export function markGrpcDenial<E extends Error>(error: E): E {
+export function markGrpcError<E extends Error>(error: E): E {
   return Object.assign(error, { [BRAND]: true });
 }
 
-/** Whether an error is what a guard of this library throws for a call of gRPC. */
-export function isGrpcDenial(error: unknown): boolean {
+/** Whether a guard of this library has made the error, for a call of gRPC. */
+export function isGrpcError(error: unknown): boolean {
   return BRAND in (Object(error) as object);
 }

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { GONE } from './client-address.js';
 import type { ContextAdapter } from './context-adapter.js';
-import { grpcCallOf, grpcErrorOf, isGrpcCall, markGrpcDenial, peerAddressOf } from './grpc-call.js';
+import { grpcCallOf, grpcErrorOf, isGrpcCall, markGrpcError, peerAddressOf } from './grpc-call.js';
 import { errorPayloadOf } from './error-payload.js';
 
 /** The common part of the contexts that Nest passes to message handlers together with the payload. */
@@ -32,7 +32,7 @@ export const RPC_CONTEXT: ContextAdapter = {
       const payload = errorPayloadOf(exception);
       const call = grpcCallOf(context);
       if (call === undefined) return new RpcException(payload);
-      return markGrpcDenial(new RpcException(grpcErrorOf(payload, exception.getStatus(), call)));
+      return markGrpcError(new RpcException(grpcErrorOf(payload, exception.getStatus(), call)));
     } catch {
       // other libraries have such contexts too, and do not need @nestjs/microservices
       return exception;

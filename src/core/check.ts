@@ -65,8 +65,8 @@ export interface CheckResult {
   /** Milliseconds until the counter expires; 0 if no window is open. */
   readonly resetAfterMs: number;
   /**
-   * Milliseconds until this request would pass: 0 if it is allowed, else from 1 to the length of the window. This is
-   * not true for a request whose cost is above the limit: it never passes.
+   * Milliseconds until this request would pass: 0 if it is allowed, else from 1 to the length of the window. A
+   * request whose cost is above the limit never passes.
    */
   readonly retryAfterMs: number;
   /** Where this result comes from. */

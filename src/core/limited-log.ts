@@ -10,7 +10,8 @@ interface Kind {
 /** A message, or a function of how many lines of its kind were left out since the last one. */
 type Message = string | ((leftOut: number) => string);
 
-interface Log {
+/** The part of `Log` that writes. */
+interface LogWriter {
   warn(code: LogCode, message: string): void;
   error(code: LogCode, message: string, stack?: string): void;
 }
@@ -20,7 +21,7 @@ export class LimitedLog {
   private readonly kinds = new Map<string, Kind>();
 
   constructor(
-    private readonly log: Log,
+    private readonly log: LogWriter,
     private readonly periodMs: number,
     private readonly nowMs: () => number = () => performance.now(),
   ) {}

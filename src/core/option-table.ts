@@ -41,15 +41,7 @@ export class OptionTable<const Entries extends Readonly<Record<string, OptionEnt
   read(given: unknown, reader: OptionReader): OptionValues<Entries> {
     const options = reader.object(given, this.names, this.hints);
     const values: Record<string, unknown> = {};
-    const errors: Error[] = [];
-    for (const [name, entry] of this.entries) {
-      try {
-        values[name] = readOption(name, options[name], entry, reader);
-      } catch (error) {
-        errors.push(error as Error);
-      }
-    }
-    if (errors[0] !== undefined) throw errors[0];
+    for (const [name, entry] of this.entries) values[name] = readOption(name, options[name], entry, reader);
     return values as OptionValues<Entries>;
   }
 }

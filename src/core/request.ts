@@ -21,8 +21,8 @@ export type NormalizedValues = Map<unknown, { readonly text: string; readonly an
 export interface LimitedRequest {
   /** Lets several rules call a `normalize` function once for the same value. `undefined` until the first call. */
   normalized?: NormalizedValues | undefined;
-  /** `undefined` if nothing is known about the client. */
-  readonly request: ClientRequest | undefined;
+  /** What keys read; `undefined` if nothing is known about the client. */
+  readonly parts: ClientRequest | undefined;
   /** The client's normalized address; `undefined` if it has none. */
   readonly address: string | undefined;
   /** Whether it comes from a client, with or without an address. If not, requests without an address are not limited by address. */

@@ -49,6 +49,8 @@ export function matching(pattern: RegExp, expected: string): Validator<string> {
   return { test: (value): value is string => typeof value === 'string' && pattern.test(value), expected };
 }
 
+export const NOT_EMPTY = matching(/./s, 'a string of at least one character');
+
 /** An object with names that the user chooses. */
 export function objectOf<T extends object>(expected: string): Validator<T> {
   return { test: (value): value is T => isObject(value), expected };
@@ -97,7 +99,7 @@ export class OptionReader {
     for (const option of Object.keys(value)) {
       if (known.includes(option)) continue;
       const hint = Object.hasOwn(hints, option) ? `; did you mean ${String(hints[option])}?` : '';
-      throw this.invalid(option, `unknown option${hint} (known: ${known.join(', ')})`);
+      throw this.invalid(option, `is not an option${hint} (options: ${known.join(', ')})`);
     }
     return value as Readonly<Record<string, unknown>>;
   }

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { kindOf } from '../contexts/context-kind.js';
+import { contextKindOf } from '../contexts/context-kind.js';
 
 /**
  * An object that identifies one call of a handler. Guards, interceptors and parameter decorators get different contexts for
@@ -16,6 +16,6 @@ export function callIdentityOf(context: ExecutionContext): object {
 
 /** An argument that no other call has, if there is one. */
 export function ownArgumentOf(context: ExecutionContext): object | undefined {
-  const own = kindOf(context).ownArgument(context);
+  const own = contextKindOf(context).ownArgument(context);
   return typeof own === 'object' || typeof own === 'function' ? (own ?? undefined) : undefined;
 }

@@ -11,10 +11,10 @@ export interface Decision {
   readonly settle: Settle | undefined;
 }
 
-type Settle = (end: End) => MaybePromise<void>;
+type Settle = (end: HandlerEnd) => MaybePromise<void>;
 
 /** How the handler ended. */
-export interface End {
+export interface HandlerEnd {
   readonly succeeded: boolean;
   readonly error: unknown;
 }
@@ -36,7 +36,7 @@ interface Shared {
   readonly current: AsyncLocalStorage<SavedDecision | undefined>;
 }
 
-/** Bounds the decisions of a library that calls handlers with the same object again and again. */
+/** The maximum number of decisions for one object: a library may call handlers with the same one again and again. */
 const MAX_SAVED = 64;
 
 // shared by two copies of this package, because the decorator may belong to one and the guard to the other
@@ -81,7 +81,7 @@ export function runWithDecision<T>(context: ExecutionContext, next: () => T): T 
  * @returns a function that settles it once; `undefined` if there is nothing to settle
  */
 export function claimSettlement(context: ExecutionContext): Settle | undefined {
-  const found = openOf(context).find(({ isClaimed }) => !isClaimed);
+  const found = unsettledOf(context).find(({ isClaimed }) => !isClaimed);
   if (found === undefined) return undefined;
   found.isClaimed = true;
   return (end) => takeSettlement(found)?.(end);
@@ -89,7 +89,7 @@ export function claimSettlement(context: ExecutionContext): Settle | undefined {
 
 /** Takes a decision that is not settled yet, claimed or not. It is returned once. */
 export function takeUnsettled(context: ExecutionContext): Decision | undefined {
-  const [found] = openOf(context);
+  const [found] = unsettledOf(context);
   return found && { verdict: found.verdict, settle: takeSettlement(found) };
 }
 
@@ -99,7 +99,7 @@ function takeSettlement(one: SavedDecision): Settle | undefined {
   return settle;
 }
 
-function openOf(context: ExecutionContext): SavedDecision[] {
+function unsettledOf(context: ExecutionContext): SavedDecision[] {
   const all = saved.get(callIdentityOf(context)) ?? [];
   return all.filter((one) => one.settle !== undefined && isOf(one, context));
 }

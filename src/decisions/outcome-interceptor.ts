@@ -2,9 +2,9 @@ import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/com
 import { from, type Observable, type ObservableNotification, of } from 'rxjs';
 // before rxjs 7.2 its main entry has no operators
 import { concatMap, dematerialize, materialize } from 'rxjs/operators';
-import { kindOf } from '../contexts/context-kind.js';
+import { contextKindOf } from '../contexts/context-kind.js';
 import { interceptorsOf } from '../nest/nest-metadata.js';
-import { claimSettlement, type End, runWithDecision } from './decisions.js';
+import { claimSettlement, type HandlerEnd, runWithDecision } from './decisions.js';
 
 const BRAND = Symbol.for('nestjs-freq-limit:outcome-interceptor');
 const VERDICT_BRAND = Symbol.for('nestjs-freq-limit:verdict-interceptor');
@@ -26,15 +26,15 @@ function outcomeInterceptor(answersItself: boolean): OutcomeInterceptor {
     intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
       const settle = claimSettlement(context);
       if (settle === undefined) return next.handle();
-      const onlyErrors = answersItself && kindOf(context).isHttp;
+      const onlyErrors = answersItself && contextKindOf(context).isHttp;
       return next.handle().pipe(
         materialize(),
         // a stream counts as a success with its first value
-        concatMap((event, i) => (i === 0 ? from(settled(event)) : of(event))),
+        concatMap((event, i) => (i === 0 ? from(settleBefore(event)) : of(event))),
         dematerialize(),
       );
 
-      async function settled(event: ObservableNotification<unknown>): Promise<typeof event> {
+      async function settleBefore(event: ObservableNotification<unknown>): Promise<typeof event> {
         // the rest is settled at the end of the response
         if (event.kind === 'E' || !onlyErrors) await settle?.(endOf(event, context));
         return event;
@@ -43,10 +43,10 @@ function outcomeInterceptor(answersItself: boolean): OutcomeInterceptor {
   };
 }
 
-function endOf(event: ObservableNotification<unknown>, context: ExecutionContext): End {
+function endOf(event: ObservableNotification<unknown>, context: ExecutionContext): HandlerEnd {
   if (event.kind === 'E') return { succeeded: false, error: event.error as unknown };
   const isFailure =
-    event.kind === 'N' && event.value instanceof Error && kindOf(context).failsByReturnedError;
+    event.kind === 'N' && event.value instanceof Error && contextKindOf(context).failsByReturnedError;
   return isFailure ? { succeeded: false, error: event.value } : { succeeded: true, error: undefined };
 }
 

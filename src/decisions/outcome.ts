@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Outcome } from '../rules/rule.js';
-import type { End } from './decisions.js';
+import type { HandlerEnd } from './decisions.js';
 
 /** An HTTP response, whose status tells how the request ended. */
 export interface StatusResponse {
@@ -15,7 +15,7 @@ export interface EndedRequest {
 }
 
 /** The outcome of a request, from the end of its handler and the status of its response. */
-export function outcomeOf(request: EndedRequest, { succeeded, error }: End): Outcome {
+export function outcomeOf(request: EndedRequest, { succeeded, error }: HandlerEnd): Outcome {
   const statusCode = succeeded ? statusOf(request) : failedStatusOf(request, error);
   return { succeeded: succeeded && (statusCode ?? 200) < 400, statusCode, error, context: request.context };
 }

@@ -4,7 +4,7 @@ import type { Store } from '../core/store.js';
 import { nestLogPerSecond } from '../nest/log.js';
 import type { Outcome } from '../rules/rule.js';
 import type { PlannedCheck } from '../rules/to-checks.js';
-import type { End } from './decisions.js';
+import type { HandlerEnd } from './decisions.js';
 import { type EndedRequest, outcomeOf } from './outcome.js';
 import { isAborted } from './response-end.js';
 
@@ -25,7 +25,7 @@ export class Settlement {
    * @returns the results after the refund; `undefined` if everything counts
    * @throws nothing: if the refund fails, the request stays counted
    */
-  async settle(charged: ChargedRequest, end: End): Promise<readonly CheckResult[] | undefined> {
+  async settle(charged: ChargedRequest, end: HandlerEnd): Promise<readonly CheckResult[] | undefined> {
     // how much of the response the client got is unknown, and disconnecting must not be a way to avoid being counted
     if (isAborted(charged.response)) return undefined;
     try {

@@ -9,14 +9,8 @@ const verdictOf = createParamDecorator<unknown, Verdict>((_, context: ExecutionC
 });
 
 /**
- * Passes the verdict of the request to a parameter of its handler: `{ allowed: true, results, tightest, source }`. If no
+ * Passes the verdict of the request to a parameter of its handler: `list(@FreqLimitVerdict() { tightest }: Verdict)`. If no
  * rule applied, `results` is empty and `source` is `'none'`.
- *
- * @example
- * ```ts
- * @Get()
- * list(@FreqLimitVerdict() { tightest }: Verdict) {}
- * ```
  */
 export function FreqLimitVerdict(): ParameterDecorator {
   const decorate = verdictOf();

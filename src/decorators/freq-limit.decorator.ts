@@ -3,23 +3,16 @@ import type { FreqLimitRule, FromContext, KeySpec, RuleChanges, Window } from '.
 import { classOrMethodDecorator } from './class-or-method.js';
 
 /**
- * Limits how many requests a handler may get, or all handlers of a controller together. Several of these decorators add up,
- * and one call to Redis checks them all. Requests over the limit get 429.
+ * Limits how many requests a handler may get, or all handlers of a controller together:
+ * `@FreqLimit('1m', 1, 'phone:{body.phone}')`. Several of these decorators add up, and one call to Redis checks them all.
+ * Requests over the limit get 429.
  *
  * Wrong rules stop the application at start-up, with an error that names the class, the method, the option and what is
  * expected.
  *
  * @param window length of the fixed window: a string with a unit such as `'1m'`, or a number of seconds
  * @param limit requests allowed in a window, a whole number of at least 0; 0 denies every request
- * @param key what to count by, such as `'phone:{body.phone}'`; default: the module's `defaultKey`, which is `'{ip}'`
- *
- * @example
- * ```ts
- * @Post('code')
- * @FreqLimit('1m', 1, 'phone:{body.phone}')
- * @FreqLimit('1d', 10, 'phone:{body.phone}')
- * send() {}
- * ```
+ * @param key what to count by; default: the module's `defaultKey`, which is `'{ip}'`
  */
 export function FreqLimit(
   window: Window | FromContext<Window>,
@@ -27,36 +20,19 @@ export function FreqLimit(
   key?: KeySpec,
 ): ClassDecorator & MethodDecorator;
 /**
- * Limits how many requests a handler may get, or all handlers of a controller together, by a rule with all its options.
- * Several of these decorators add up. Wrong rules stop the application at start-up.
+ * Limits how many requests a handler may get, or all handlers of a controller together, by a rule with all its options:
+ * `@FreqLimit({ window: '15m', limit: 5, key: '{body.user}{ip}', countWhen: 'failure' })`. Several of these decorators add
+ * up. Wrong rules stop the application at start-up.
  *
  * @param rule at least `window` and `limit`
- *
- * @example
- * ```ts
- * @Post('login')
- * @FreqLimit({ window: '15m', limit: 5, key: '{body.user}{ip}', countWhen: 'failure' })
- * login() {}
- * ```
  */
 export function FreqLimit(rule: FreqLimitRule): ClassDecorator & MethodDecorator;
 /**
- * Applies a rule of the module's `namedRules`. It counts as if it were written here with its name. An unknown name stops
- * the application at start-up.
+ * Applies a rule of the module's `namedRules`: `@FreqLimit('login')`, or `@FreqLimit('login', { limit: 3 })` with changes.
+ * It counts as if it were written here with its name. An unknown name stops the application at start-up.
  *
  * @param name name of the rule in `namedRules`
  * @param changes options that are different here; `undefined` changes nothing
- *
- * @example
- * ```ts
- * @Post('login')
- * @FreqLimit('login')
- * login() {}
- *
- * @Post('signup')
- * @FreqLimit('login', { limit: 3 })
- * signUp() {}
- * ```
  */
 export function FreqLimit<Name extends string>(
   // a window without a limit is a mistake

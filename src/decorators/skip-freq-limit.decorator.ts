@@ -2,18 +2,11 @@ import { declareSkip } from '../rules/metadata.js';
 import { classOrMethodDecorator } from './class-or-method.js';
 
 /**
- * Removes rules from a handler, or from all handlers of a controller. It removes rules of the same place and of outer levels
- * (the module, a parent class, the controller); rules closer to the handler still apply. An unknown name stops the
- * application at start-up.
+ * Removes rules from a handler, or from all handlers of a controller: `@SkipFreqLimit()` removes all rules,
+ * `@SkipFreqLimit('daily')` one. It removes rules of the same place and of outer levels (the module, a parent class, the
+ * controller); rules closer to the handler still apply. An unknown name stops the application at start-up.
  *
  * @param names names of the rules to remove; without names, all rules
- *
- * @example
- * ```ts
- * @Get('health')
- * @SkipFreqLimit()
- * health() {}
- * ```
  */
 export function SkipFreqLimit(...names: string[]): ClassDecorator & MethodDecorator {
   return classOrMethodDecorator('@SkipFreqLimit', (target, handler) => {

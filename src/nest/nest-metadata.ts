@@ -22,6 +22,8 @@ const IMPORTS = 'imports';
 // @nestjs/microservices 11.2 and 12.1
 const PATTERN = 'microservices:pattern';
 const PATTERN_KIND = 'microservices:handler_type';
+/** In the pattern of a raw stream. */
+const RAW_STREAM = 'pt_stream';
 // @nestjs/websockets 11.2 and 12.1
 const IS_GATEWAY = 'websockets:is_gateway';
 const GATEWAY_OPTIONS = 'websockets:gateway_options';
@@ -114,9 +116,11 @@ export function sendsResponseItself(classRef: object, name: string): boolean {
   return Object.keys(parameters).some((kindAndIndex) => RESPONSE_OR_NEXT.test(kindAndIndex));
 }
 
-/** The patterns of `@MessagePattern`, `@EventPattern` and the gRPC decorators. */
-export function patternsOf(method: object): readonly unknown[] {
-  return listAt(PATTERN, method);
+/** Whether a method has `@GrpcStreamCall`. */
+export function isRawStream(method: object): boolean {
+  return listAt(PATTERN, method).some(
+    (pattern) => (Object(pattern) as { streaming?: unknown }).streaming === RAW_STREAM,
+  );
 }
 
 /** Whether a method has a decorator of a message or event pattern. */

@@ -15,14 +15,14 @@ import type { HandlerTraits, Level, Plan } from '../rules/plan.js';
 import type { Owner } from '../rules/planned-rule.js';
 import type { ClassIdentity } from './class-identity.js';
 import type { AppClass } from './discover-classes.js';
-import { functionOf, type Handler, methodNameOf } from './functions.js';
+import { functionOf, type HandlerFunction, methodNameOf } from './handler-function.js';
 import { PlanResult } from './plan-result.js';
 import type { Planner } from './planner.js';
 
 /** A method that has a plan. */
 export interface PlannedMethod {
   readonly name: string;
-  readonly method: Handler;
+  readonly method: HandlerFunction;
   readonly plan: Plan;
 }
 
@@ -30,7 +30,7 @@ const NO_PLAN = Symbol('no plan');
 
 /** The plans of one class: of the class as a whole, and of its handlers by name and by function. Each is made once. */
 export class ClassPlans {
-  private readonly byFunction = new WeakMap<Handler, Plan | typeof NO_PLAN>();
+  private readonly byFunction = new WeakMap<HandlerFunction, Plan | typeof NO_PLAN>();
   private readonly byName = new Map<string, PlanResult>();
   private whole: PlanResult | undefined;
   private declared: ReadonlyMap<string, readonly Level[]> | undefined;
@@ -51,7 +51,7 @@ export class ClassPlans {
    * The plan of a handler's function; `undefined` if no rule applies.
    * @throws {FreqLimitError} if its declarations are wrong, or the function is not known
    */
-  of(handler: Handler): Plan | undefined {
+  of(handler: HandlerFunction): Plan | undefined {
     const known = this.byFunction.get(handler) ?? this.planFunction(handler);
     return known === NO_PLAN ? undefined : known;
   }
@@ -80,7 +80,7 @@ export class ClassPlans {
   }
 
   /** Plans methods that the class has bound or wrapped for its instance: Nest calls those functions. */
-  planInstance(): void {
+  planBoundMethods(): void {
     const instance = this.appClass?.instance();
     if (typeof instance !== 'object' || instance === null || !this.hasRules()) return;
     for (const name of methodNames(this.classRef.prototype)) {
@@ -124,29 +124,32 @@ export class ClassPlans {
     return handlerLevels(this.classRef, handler, this.isHandlerClass);
   }
 
-  /** One function under several names is one handler, because a guard cannot tell by which of them it was called. */
-  private planMethod(handler: string): PlanResult {
+  /**
+   * Plans the handler that a method is. One function under several names is one handler, called by the first of them: a guard
+   * cannot tell by which name the function was called.
+   */
+  private planMethod(name: string): PlanResult {
     const { classRef } = this;
-    const names = namesOfMethod(classRef.prototype as object, handler);
-    const [name = handler] = names;
+    const names = namesOfMethod(classRef.prototype as object, name);
+    const [handler = name] = names;
     const result = PlanResult.of(() => {
-      for (const one of names) requireOneDeclaration(classRef, one);
-      const levels = [...classLevels(classRef), ...this.levelsOf(name)];
-      return this.planner.plan(levels, this.ownerFor(name), this.traitsOf(name));
+      for (const one of names) rejectContradiction(classRef, one);
+      const levels = [...classLevels(classRef), ...this.levelsOf(handler)];
+      return this.planner.plan(levels, this.ownerFor(handler), this.traitsOf(handler));
     });
     for (const one of names) this.byName.set(one, result);
-    const method = functionOf(classRef.prototype, handler);
+    const method = functionOf(classRef.prototype, name);
     if (method !== undefined) this.remember(method, result);
     return result;
   }
 
-  private remember(method: Handler, result: PlanResult): void {
+  private remember(method: HandlerFunction, result: PlanResult): void {
     // each request for a wrong declaration fails
     if (result.errors.length === 0) this.byFunction.set(method, result.plan ?? NO_PLAN);
   }
 
   /** A function that is not planned yet: of a method without a decorator of ours, or of a class that came later. */
-  private planFunction(handler: Handler): Plan | typeof NO_PLAN {
+  private planFunction(handler: HandlerFunction): Plan | typeof NO_PLAN {
     const name = methodNameOf(handler, this.classRef.prototype);
     const plan = (name === undefined ? this.planUnknown(handler) : this.ofMethod(name).plan) ?? NO_PLAN;
     this.byFunction.set(handler, plan);
@@ -154,7 +157,7 @@ export class ClassPlans {
   }
 
   /** A function that is none of the class's methods has the rules of the class, if these are all that it can have. */
-  private planUnknown(handler: Handler): Plan | undefined {
+  private planUnknown(handler: HandlerFunction): Plan | undefined {
     const { plan } = this.ofClass();
     const hasHandlerRules = plan?.rules.some(({ scope }) => scope === 'handler') === true;
     const areAllEqual = decoratedHandlers(this.classRef, this.isHandlerClass).length === 0;
@@ -179,7 +182,7 @@ export class ClassPlans {
   }
 }
 
-function requireOneDeclaration(classRef: ClassRef, handler: string): void {
+function rejectContradiction(classRef: ClassRef, handler: string): void {
   const other = contradictionOf(classRef, handler);
   if (other === undefined) return;
   throw invalidRule(

@@ -49,7 +49,7 @@ export class ClassRegistry {
     const known = this.byClass.get(classRef);
     // an alias of another class gives way
     const plans = known?.classRef === classRef ? known : this.create(classRef, appClass);
-    plans.appClass = merged(plans.appClass, appClass);
+    plans.appClass = mergeRoles(plans.appClass, appClass);
     this.found.add(plans);
     return plans;
   }
@@ -69,6 +69,6 @@ export class ClassRegistry {
 }
 
 /** A class that Nest knows, and of which a factory has made an instance too. */
-function merged(known: AppClass | undefined, found: AppClass): AppClass {
+function mergeRoles(known: AppClass | undefined, found: AppClass): AppClass {
   return known === undefined ? found : { ...known, roles: new Set([...known.roles, ...found.roles]) };
 }

@@ -7,10 +7,10 @@ import { stableNameOf } from './class-identity.js';
 type Wrapper = ReturnType<DiscoveryService['getProviders']>[number];
 
 /**
- * What Nest looks for in a class: routes and message patterns in controllers, gateways and resolvers in providers. For
- * providers made by a factory or given as a value (`made`), Nest does not know the class and looks only for resolvers.
+ * What Nest looks for in a class: routes and message patterns in controllers, gateways and resolvers in providers. Of an
+ * `instance` that a factory has made or that is given as a value, Nest does not know the class, and looks only for resolvers.
  */
-type ClassRole = 'controller' | 'provider' | 'made';
+type ClassRole = 'controller' | 'provider' | 'instance';
 
 /** A class of the application. */
 export interface AppClass {
@@ -24,8 +24,8 @@ export interface AppClass {
   readonly instance: () => unknown;
 }
 
-/** The controllers and providers whose class Nest knows. It does before the first is instantiated. */
-export function declaredClasses(discovery: DiscoveryService): AppClass[] {
+/** The controllers and providers whose class Nest knows before the first of them is instantiated. */
+export function knownClasses(discovery: DiscoveryService): AppClass[] {
   return distinct([
     ...classesOf(discovery.getControllers(), 'controller', metatypeOf),
     ...classesOf(discovery.getProviders(), 'provider', metatypeOf),
@@ -33,8 +33,8 @@ export function declaredClasses(discovery: DiscoveryService): AppClass[] {
 }
 
 /** The classes of instances that factories have made or that are given as values. Call it when everything is instantiated. */
-export function madeClasses(discovery: DiscoveryService): AppClass[] {
-  const found = classesOf(discovery.getProviders(), 'made', classOfInstance);
+export function classesOfInstances(discovery: DiscoveryService): AppClass[] {
+  const found = classesOf(discovery.getProviders(), 'instance', classOfInstance);
   return distinct(found.filter(({ classRef }) => hasMetadata(classRef)));
 }
 

@@ -35,7 +35,7 @@ export class HandlerKinds {
     if (roles.has('controller') && isRoute(method)) return 'route';
     if (roles.has('controller') && hasPattern(method)) return 'pattern';
     if (roles.has('provider') && isGateway(classRef) && isSubscribed(method)) return 'gateway';
-    if (roles.has('provider') || roles.has('made')) {
+    if (roles.has('provider') || roles.has('instance')) {
       if (isOperation(method)) return 'operation';
       if (isFieldOrReference(method)) return 'field';
     }

@@ -8,7 +8,7 @@ import {
   successStatusOf,
 } from '../nest/nest-metadata.js';
 import type { Plan } from '../rules/plan.js';
-import type { HandlerPlan } from './plans.js';
+import type { PlannedHandler } from './plans.js';
 
 /** The module's options that a denial in an OpenAPI document depends on. */
 export interface DocumentOptions {
@@ -27,8 +27,8 @@ const originals = new WeakMap<object, Responses | undefined>();
  * Adds denials to the responses of routes in OpenAPI documents, except those that the application documents itself. It
  * writes what `@ApiResponse` writes and does not load `@nestjs/swagger`.
  */
-export function documentDenials(handlers: readonly HandlerPlan[], options: DocumentOptions): void {
-  const byMethod = new Map<object, HandlerPlan[]>();
+export function documentDenials(handlers: readonly PlannedHandler[], options: DocumentOptions): void {
+  const byMethod = new Map<object, PlannedHandler[]>();
   for (const handler of handlers) {
     if (!isRoute(handler.method)) continue;
     const same = byMethod.get(handler.method);
@@ -39,7 +39,7 @@ export function documentDenials(handlers: readonly HandlerPlan[], options: Docum
 }
 
 /** @param handlers one for each class that has the method: a method that several classes inherit has the denials of all */
-function document(method: object, handlers: readonly HandlerPlan[], options: DocumentOptions): void {
+function document(method: object, handlers: readonly PlannedHandler[], options: DocumentOptions): void {
   const current = apiResponsesOf(method);
   const own = current && originals.has(current) ? originals.get(current) : current;
   const missing = handlers.flatMap(({ classRef, plan }) => {
@@ -57,12 +57,12 @@ function document(method: object, handlers: readonly HandlerPlan[], options: Doc
  * The response that `@nestjs/swagger` documents for a handler without responses, and would not with ours. The compiler
  * plugin's metadata may be loaded later, so it is read when a document is written.
  */
-function success(method: object, handlers: readonly HandlerPlan[]): Record<string, unknown> {
+function success(method: object, handlers: readonly PlannedHandler[]): Record<string, unknown> {
   const get = (): object => ({ description: '', ...handlers.map(typeFromPlugin).find(Boolean) });
   return Object.defineProperty({}, successStatusOf(method), { get, enumerable: true, configurable: true });
 }
 
-function typeFromPlugin({ classRef, name }: HandlerPlan): object | undefined {
+function typeFromPlugin({ classRef, name }: PlannedHandler): object | undefined {
   const type = pluginTypeOf(classRef, name);
   if (type === undefined) return undefined;
   return Array.isArray(type) ? { type: type[0] as unknown, isArray: true } : { type };

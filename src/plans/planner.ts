@@ -38,12 +38,12 @@ export class Planner {
 
   /** The errors in the module's own rules. */
   get errors(): readonly string[] {
-    return [...this.namedRules.problems, ...this.modulePlan.errors];
+    return [...this.namedRules.errors, ...this.modulePlan.errors];
   }
 
   /** The rules in the module's options, as they were written. */
   get declaredRules(): readonly DeclaredRule[] {
-    return [...this.namedRules.declared, ...this.moduleLevel.rules];
+    return [...this.namedRules.declaredRules, ...this.moduleLevel.rules];
   }
 }
 

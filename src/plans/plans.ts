@@ -9,22 +9,22 @@ import type { Plan } from '../rules/plan.js';
 import type { DeclaredRule, PlannedRule } from '../rules/planned-rule.js';
 import type { ClassPlans, PlannedMethod } from './class-plans.js';
 import { ClassRegistry } from './class-registry.js';
-import { declaredClasses, madeClasses } from './discover-classes.js';
-import type { Handler } from './functions.js';
+import { knownClasses, classesOfInstances } from './discover-classes.js';
+import type { HandlerFunction } from './handler-function.js';
 import { type HandlerKind, HandlerKinds } from './handler-kinds.js';
 import type { PlanOptions } from './plan-options.js';
 import { Planner } from './planner.js';
 
 /** A handler's method, and its plan. */
-export interface HandlerPlan extends PlannedMethod {
+export interface PlannedHandler extends PlannedMethod {
   readonly classRef: ClassRef;
   /** Why guards are called for it; `undefined` if it is not known that they are. */
   readonly kind: HandlerKind | undefined;
 }
 
 /**
- * The plans of all handlers. At start-up, classes are found and planned in two steps: `planDeclared` those that Nest knows
- * before it instantiates anything, `planMade` those of instances that factories have made.
+ * The plans of all handlers. At start-up, classes are found and planned in two steps: first those that Nest knows before it
+ * instantiates anything, then those of instances that factories have made.
  */
 @Injectable()
 export class FreqLimitPlans {
@@ -46,15 +46,15 @@ export class FreqLimitPlans {
    * instances already, but which ones differs between processes, so these classes are not looked at yet.
    * @returns the handlers that have a plan, without those with wrong declarations
    */
-  planDeclared(): HandlerPlan[] {
-    return this.registry.add(declaredClasses(this.discovery)).flatMap((plans) => this.handlersOf(plans));
+  planKnownClasses(): PlannedHandler[] {
+    return this.registry.add(knownClasses(this.discovery)).flatMap((plans) => this.handlersOf(plans));
   }
 
   /** Does the same for classes of instances that factories have made, when everything is instantiated. */
-  planMade(): HandlerPlan[] {
-    const made = this.registry.add(madeClasses(this.discovery));
-    for (const plans of this.registry.all) plans.planInstance();
-    return made.flatMap((plans) => this.handlersOf(plans));
+  planClassesOfInstances(): PlannedHandler[] {
+    const added = this.registry.add(classesOfInstances(this.discovery));
+    for (const plans of this.registry.all) plans.planBoundMethods();
+    return added.flatMap((plans) => this.handlersOf(plans));
   }
 
   /**
@@ -67,7 +67,7 @@ export class FreqLimitPlans {
   }
 
   /** The plan of a handler; `undefined` if no rule applies. */
-  of(classRef: ClassRef, handler: Handler): Plan | undefined {
+  of(classRef: ClassRef, handler: HandlerFunction): Plan | undefined {
     return this.registry.findOrAdd(classRef).of(handler);
   }
 
@@ -75,25 +75,25 @@ export class FreqLimitPlans {
    * The rules of a handler, of a class, or of the module, for calls that name the counters of a rule.
    * @throws {TypeError} if the application does not have the class, or the class does not have the handler
    */
-  named(classRef: ClassRef | undefined, handler: string | undefined): readonly PlannedRule[] {
-    if (classRef === undefined) return rulesOf(this.planner.modulePlan.plan);
+  rulesOf(classRef: ClassRef | undefined, handler: string | undefined): readonly PlannedRule[] {
+    if (classRef === undefined) return rulesIn(this.planner.modulePlan.plan);
     const plans = this.registry.find(classRef);
     if (plans === undefined)
       throw new TypeError(`${formatForLog(classRef)} is not a controller of this application`);
-    if (handler === undefined) return rulesOf(plans.ofClass().plan);
+    if (handler === undefined) return rulesIn(plans.ofClass().plan);
     if (!methodNames(plans.classRef.prototype).includes(handler)) {
       throw new TypeError(`${classRef.name} has no handler called ${formatForLog(handler)}`);
     }
-    return rulesOf(plans.ofMethod(handler).plan);
+    return rulesIn(plans.ofMethod(handler).plan);
   }
 
   /** All handlers that have a plan. */
-  handlers(): HandlerPlan[] {
+  handlers(): PlannedHandler[] {
     return this.classes.flatMap((plans) => this.handlersOf(plans));
   }
 
   /** Those of them that guards are called for. Call it when everything is instantiated. */
-  guardedHandlers(): HandlerPlan[] {
+  guardedHandlers(): PlannedHandler[] {
     const fieldsAreGuarded = this.fieldEnhancers().includes('guards');
     return this.handlers().filter(({ kind }) => kind !== undefined && (kind !== 'field' || fieldsAreGuarded));
   }
@@ -130,13 +130,13 @@ export class FreqLimitPlans {
     return method && appClass && this.kinds.of(appClass, name, method);
   }
 
-  private handlersOf(plans: ClassPlans): HandlerPlan[] {
+  private handlersOf(plans: ClassPlans): PlannedHandler[] {
     return plans
       .methods()
       .map((method) => ({ ...method, classRef: plans.classRef, kind: this.kindOf(plans, method.name) }));
   }
 }
 
-function rulesOf(plan: Plan | undefined): readonly PlannedRule[] {
+function rulesIn(plan: Plan | undefined): readonly PlannedRule[] {
   return plan?.rules ?? [];
 }

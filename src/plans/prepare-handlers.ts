@@ -1,4 +1,4 @@
-import { answerRawStream } from '../answers/raw-stream-filter.js';
+import { addRawStreamFilter } from '../answers/raw-stream-filter.js';
 import {
   ERROR_INTERCEPTOR,
   isOutcomeInterceptor,
@@ -7,16 +7,16 @@ import {
   VERDICT_INTERCEPTOR,
 } from '../decisions/outcome-interceptor.js';
 import { addInterceptor, interceptorsOf, isRoute, sendsResponseItself } from '../nest/nest-metadata.js';
-import type { HandlerPlan } from './plans.js';
+import type { PlannedHandler } from './plans.js';
 
 /**
  * Gives handlers the interceptors and filters that their plans need: an interceptor if a rule has `countWhen`, one if a
  * message handler has a parameter for its verdict, a filter for a raw stream of gRPC. Nest must not have read the handlers
  * yet, so call it while the application is instantiated; for resolvers, before `GraphQLModule` looks for them.
  */
-export function prepareHandlers(handlers: readonly HandlerPlan[]): void {
+export function prepareHandlers(handlers: readonly PlannedHandler[]): void {
   for (const { classRef, name, method, plan } of handlers) {
-    answerRawStream(method);
+    addRawStreamFilter(method);
     if (plan.showsVerdict && !isRoute(method)) {
       addOnce(method, VERDICT_INTERCEPTOR, isVerdictInterceptor);
     }

@@ -15,7 +15,7 @@ export class SharedCounters {
     const difference = differenceOf(rule, other);
     if (difference === undefined) return;
     throw invalidRule(
-      `${rule.place}: ${difference}: it shares counters with the rule at ${other.place} but uses a different ${difference}; ` +
+      `${rule.place}: ${difference}: this rule shares counters with the rule at ${other.place} but uses a different ${difference}; ` +
         `give one of them another name, or both the same ${difference}`,
     );
   }

@@ -13,14 +13,14 @@ const log = debuglog('freq-limit');
 const MAX_LINE_LENGTH = 4_096;
 
 /** A handler and its plan. */
-interface PlannedHandler {
+interface HandlerWithPlan {
   readonly classRef: { readonly name: string };
   readonly name: string;
   readonly plan: Plan;
 }
 
 /** Prints the plans of all handlers, one line for each rule. */
-export function debugPlans(handlers: () => readonly PlannedHandler[]): void {
+export function debugPlans(handlers: () => readonly HandlerWithPlan[]): void {
   if (!log.enabled) return;
   for (const { classRef, name, plan } of handlers()) {
     for (const rule of plan.rules) write(`${classRef.name}.${name} plan: ${ruleText(rule)}`);
@@ -85,8 +85,8 @@ function valueText(value: unknown): string {
 
 function checksText(checks: readonly PlannedCheck[] | MissingKey): string {
   if (!('length' in checks)) {
-    const { missingKey, isTooLong } = checks;
-    return `rule "${missingKey.name}" denies the request, ${isTooLong ? 'a value is too long' : 'a value is missing'}`;
+    const { rule, isTooLong } = checks;
+    return `rule "${rule.name}" denies the request, ${isTooLong ? 'a value is too long' : 'a value is missing'}`;
   }
   return checks.map(checkText).join('; ') || 'none';
 }

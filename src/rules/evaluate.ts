@@ -47,7 +47,7 @@ export function evaluate<T>(
 }
 
 /** The constant itself, or the result of the function. */
-export function valueOf(
+export function constantOrResult(
   rule: PlannedRule,
   property: 'window' | 'limit' | 'cost',
   value: number | FromContext<unknown>,
@@ -62,7 +62,7 @@ export function normalizeFailed(owner: FunctionOwner, error: NormalizeError): Fr
 }
 
 /** @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` */
-export function windowOf(rule: PlannedRule, window: unknown): number {
+export function validWindow(rule: PlannedRule, window: unknown): number {
   try {
     return toWindowMs(window);
   } catch (error) {
@@ -71,7 +71,7 @@ export function windowOf(rule: PlannedRule, window: unknown): number {
 }
 
 /** @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` */
-export function countOf(rule: PlannedRule, property: 'limit' | 'cost', value: unknown): number {
+export function validCount(rule: PlannedRule, property: 'limit' | 'cost', value: unknown): number {
   if (COUNT.test(value)) return value;
   throw failed(
     rule,

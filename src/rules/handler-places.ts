@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { declaredNames, type HandlerPlace, isSamePlace, marksOf } from './metadata.js';
-import { methodAt, namesOfMethod, ownerOf } from './methods.js';
+import { isObject, methodAt, namesOfMethod, ownerOf } from './methods.js';
 
 // Nest stores what it knows of a handler on the handler's function. If another handler is made of that function (a wrapper
 // that inherits from it or copies its metadata, a method copied to another class), it takes routes and guards along. Our
@@ -83,8 +83,4 @@ function inheritedMarksOf(method: object): HandlerPlace[] {
     marks.unshift(...marksOf(at));
   }
   return marks;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }

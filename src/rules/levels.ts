@@ -1,14 +1,14 @@
 import { type ClassRef, classAndParents } from './class-ref.js';
 import { type IsHandlerClass, ownPlacesOf, placesOf } from './handler-places.js';
 import {
-  type Declared,
+  type Declaration,
   declaredNames,
   type HandlerPlace,
   hasVerdictAt,
   rulesAt,
   skipsAt,
 } from './metadata.js';
-import { methodNames, namesOfMethod } from './methods.js';
+import { isObject, methodNames, namesOfMethod } from './methods.js';
 import type { Level } from './plan.js';
 
 const NO_CLASS: IsHandlerClass = () => false;
@@ -90,7 +90,7 @@ export function contradictionOf(classRef: ClassRef, handler: string): string | u
 
 /** All that is declared on a method under one of its names. */
 function declaredAs(prototype: object, name: string): Set<unknown> {
-  const all = ownPlacesOf(prototype, name).flatMap(({ target }): Declared<unknown>[] => [
+  const all = ownPlacesOf(prototype, name).flatMap(({ target }): Declaration<unknown>[] => [
     ...rulesAt(target, name),
     ...skipsAt(target, name),
   ]);
@@ -123,11 +123,7 @@ class LevelReader {
   }
 
   /** Each decorator stores an object of its own, so a declaration is recognized by it. */
-  private unseen<T>(items: readonly Declared<T>[]): Declared<T>[] {
+  private unseen<T>(items: readonly Declaration<T>[]): Declaration<T>[] {
     return items.filter(({ value }) => !this.seen.has(value) && this.seen.add(value));
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }

@@ -18,10 +18,10 @@ const DECLARED_AT = 'nestjs-freq-limit:declared-at';
 type Target = object;
 
 /** What one decorator declares, and its position among all decorators. */
-export interface Declared<T> {
+export interface Declaration<T> {
   readonly order: number;
   readonly value: T;
-  /** The entry of `namedRules` that it refers to. */
+  /** The entry of `namedRules` that it refers to; `value` is then what the reference changes. */
   readonly named?: string | undefined;
 }
 
@@ -83,13 +83,13 @@ export function markMethod(method: object, target: Target, handler: string): voi
 }
 
 /** The rules declared at one place. */
-export function rulesAt(target: Target, handler?: string): readonly Declared<FreqLimitRule>[] {
-  return own(RULES, target, handler) as readonly Declared<FreqLimitRule>[];
+export function rulesAt(target: Target, handler?: string): readonly Declaration<FreqLimitRule>[] {
+  return ownMetadata(RULES, target, handler) as readonly Declaration<FreqLimitRule>[];
 }
 
 /** The skips declared at one place. */
-export function skipsAt(target: Target, handler?: string): readonly Declared<readonly string[]>[] {
-  return own(SKIP, target, handler) as readonly Declared<readonly string[]>[];
+export function skipsAt(target: Target, handler?: string): readonly Declaration<readonly string[]>[] {
+  return ownMetadata(SKIP, target, handler) as readonly Declaration<readonly string[]>[];
 }
 
 /** Whether a handler, or the one that it overrides, has a parameter for its verdict. */
@@ -99,12 +99,12 @@ export function hasVerdictAt({ target, handler }: HandlerPlace): boolean {
 
 /** The methods with a rule or a skip declared on this prototype. */
 export function declaredNames(target: Target): readonly string[] {
-  return own(HANDLERS, target, undefined) as readonly string[];
+  return ownMetadata(HANDLERS, target, undefined) as readonly string[];
 }
 
 /** The marks of a function, without those of functions that it inherits from. */
 export function marksOf(method: object): readonly HandlerPlace[] {
-  return own(DECLARED_AT, method, undefined) as readonly HandlerPlace[];
+  return ownMetadata(DECLARED_AT, method, undefined) as readonly HandlerPlace[];
 }
 
 /** Whether a function has metadata of decorators other than ours. */
@@ -116,8 +116,8 @@ export function isSamePlace(a: HandlerPlace, b: HandlerPlace): boolean {
   return a.target === b.target && a.handler === b.handler;
 }
 
-function add(key: string, item: Declared<unknown>, target: Target, handler: string | undefined): void {
-  const items = [...(own(key, target, handler) as readonly Declared<unknown>[]), item];
+function add(key: string, item: Declaration<unknown>, target: Target, handler: string | undefined): void {
+  const items = [...(ownMetadata(key, target, handler) as readonly Declaration<unknown>[]), item];
   define(
     key,
     items.sort((a, b) => a.order - b.order),
@@ -134,7 +134,7 @@ function define(key: string, value: unknown, target: Target, handler: string | u
   else Reflect.defineMetadata(key, value, target, handler);
 }
 
-function own(key: string, target: Target, handler: string | undefined): readonly unknown[] {
+function ownMetadata(key: string, target: Target, handler: string | undefined): readonly unknown[] {
   const value: unknown =
     handler === undefined
       ? Reflect.getOwnMetadata(key, target)

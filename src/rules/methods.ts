@@ -53,6 +53,7 @@ function readMethods(prototype: unknown): Map<string, object> {
   return methods;
 }
 
-function isObject(value: unknown): value is object {
+/** Whether a value can be a prototype. */
+export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }

@@ -23,12 +23,12 @@ export class NamedRuleSet {
   }
 
   /** The messages of wrong rules. */
-  get problems(): readonly string[] {
+  get errors(): readonly string[] {
     return [...this.byName.values()].filter((rule) => rule instanceof Error).map(({ message }) => message);
   }
 
   /** The correct rules as declarations, for checks of all declarations. */
-  get declared(): readonly DeclaredRule[] {
+  get declaredRules(): readonly DeclaredRule[] {
     return [...this.byName].flatMap(([name, rule]) =>
       rule instanceof Error ? [] : [{ rule, level: 'handler', place: placeOf(name) } as const],
     );

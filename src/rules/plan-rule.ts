@@ -6,7 +6,7 @@ import { BOOLEAN, COUNT, either, OptionReader, wholeNumber } from '../core/valid
 import { COUNT_WHEN, toShouldCount } from './count-when.js';
 import { compileKey } from './key/compile-key.js';
 import type { CompiledKey } from './key/key-types.js';
-import { compileNormalize, NO_NORMALIZATION, refuseUnused } from './key/normalize.js';
+import { compileNormalize, NO_NORMALIZATION, rejectUnused } from './key/normalize.js';
 import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-rule.js';
 import type { FreqLimitRule, FromContext, Scope } from './rule.js';
 import {
@@ -14,7 +14,7 @@ import {
   MESSAGE,
   ON_MISSING_KEY,
   ON_STORE_ERROR,
-  parseKey,
+  checkKey,
   RULE_NAME,
   SCOPE,
 } from './validators.js';
@@ -26,7 +26,7 @@ const COUNT_OR_FUNCTION = either(COUNT, FROM_CONTEXT);
 const ENTRIES = {
   window: { parse: parseWindow, isRequired: true },
   limit: { validator: COUNT_OR_FUNCTION, isRequired: true },
-  key: { parse: parseKey, default: undefined },
+  key: { parse: checkKey, default: undefined },
   normalize: { parse: compileNormalize, default: NO_NORMALIZATION },
   name: { validator: RULE_NAME, default: undefined },
   scope: { validator: SCOPE, default: undefined },
@@ -122,7 +122,7 @@ function readRule({ rule, place }: DeclaredRule, { defaultKey }: RuleDefaults): 
   const { normalize } = options;
   const key = reader.parsed('key', () => compileKey(options.key ?? defaultKey, normalize));
   reader.parsed('normalize', () => {
-    refuseUnused(normalize, key);
+    rejectUnused(normalize, key);
   });
   return { options, key };
 }

@@ -64,14 +64,14 @@ export function planOf(
   if (declared.length === 0) return undefined;
   const planned = declared.map((rule) => planRule(rule, owner, defaults));
   rejectSharedCounters(planned);
-  const rules = withDistinctNames(planned);
-  const plan = toPlan(rules, traits);
-  const own = rules.filter(({ level }) => level === 'handler');
-  return { ...plan, handlerOnly: own.length === rules.length ? plan : planOfOwn(own, traits) };
+  const plan = toPlan(withDistinctNames(planned), traits);
+  return { ...plan, handlerOnly: handlerOnly(plan, traits) };
 }
 
-function planOfOwn(own: readonly PlannedRule[], traits: HandlerTraits): Plan | undefined {
-  return own.length === 0 ? undefined : toPlan(own, traits);
+function handlerOnly(plan: Plan, traits: HandlerTraits): Plan | undefined {
+  const rules = plan.rules.filter(({ level }) => level === 'handler');
+  if (rules.length === plan.rules.length) return plan;
+  return rules.length === 0 ? undefined : toPlan(rules, traits);
 }
 
 function toPlan(rules: readonly PlannedRule[], { showsVerdict, redirects }: HandlerTraits): Plan {
@@ -91,19 +91,19 @@ function toPlan(rules: readonly PlannedRule[], { showsVerdict, redirects }: Hand
 /** Adds the rules of a level to those of outer levels. */
 function mergeByName(outer: readonly DeclaredRule[], level: readonly DeclaredRule[]): DeclaredRule[] {
   const merged = [...outer];
-  const ownNames = new Set<string>();
+  const namesOfLevel = new Set<string>();
   for (const declared of level) {
     const name = nameOf(declared);
     if (name === undefined) {
       merged.push(declared);
       continue;
     }
-    if (ownNames.has(name)) {
+    if (namesOfLevel.has(name)) {
       throw invalidRule(
         `${declared.place}: name: two rules have the name ${formatForLog(name)}; rename one of them`,
       );
     }
-    ownNames.add(name);
+    namesOfLevel.add(name);
     const replaced = merged.findIndex((other) => nameOf(other) === name);
     merged.splice(replaced === -1 ? merged.length : replaced, 1, declared);
   }

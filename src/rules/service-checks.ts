@@ -3,7 +3,7 @@ import type { Check, OnStoreError } from '../core/check.js';
 import { keyPrefix, ruleId } from '../core/counter-key.js';
 import { formatForLog, invalidCheck } from '../core/errors.js';
 import type { KeyHasher } from '../core/key-hash.js';
-import { BOOLEAN, COUNT, matching, OptionReader } from '../core/validate.js';
+import { BOOLEAN, COUNT, matching, NOT_EMPTY, OptionReader } from '../core/validate.js';
 import { textOfAll } from './key/key-text.js';
 import type { KeyValue } from './key/key-types.js';
 import { NormalizeError } from './key/normalize.js';
@@ -27,7 +27,6 @@ interface CheckOptions {
 const COUNTER_PROPERTIES = ['key', 'window', 'limit', 'cost', 'name', 'countDenied', 'onStoreError'];
 const RULE_PROPERTIES = ['rule', 'controller', 'handler', 'key', 'address', 'window', 'limit', 'cost'];
 const NAME = matching(/^[ !#-[\]-~]{1,64}$/, '1 to 64 printable ASCII characters without " and \\');
-const NOT_EMPTY = matching(/./s, 'a string of at least one character');
 const MAX_CHECKS = 1_000;
 /** Bounds the memory, if an application makes up names. */
 const MAX_IDS = 1_000;
@@ -101,7 +100,7 @@ export class ServiceChecks {
     const windowMs = windowOf(check, rule, reader);
     const limit = limitOf(check, rule, reader);
     if (limit === undefined && needsLimit) {
-      const problem = `is missing: the limit of the rule ${formatForLog(rule.name)} is a function; pass the one to use`;
+      const problem = `is missing; the limit of the rule ${formatForLog(rule.name)} is a function, so pass a number`;
       throw reader.invalid('limit', problem);
     }
     const cost = reader.optional('cost', check.cost, COUNT);
@@ -133,7 +132,10 @@ export class ServiceChecks {
 function windowOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number {
   if (typeof rule.window !== 'number') return reader.parsed('window', () => toWindowMs(check.window));
   if (check.window === undefined) return rule.window;
-  throw reader.invalid('window', `leave it out; the rule ${formatForLog(rule.name)} has its own window`);
+  throw reader.invalid(
+    'window',
+    `the rule ${formatForLog(rule.name)} has its own window; remove this option`,
+  );
 }
 
 function limitOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number | undefined {
@@ -161,5 +163,8 @@ function listOf(key: KeyValue | readonly KeyValue[]): readonly KeyValue[] {
 }
 
 function missingKey(key: unknown, reader: OptionReader): Error {
-  return reader.invalid('key', `${formatForLog(key)} is not a value to count by`);
+  return reader.invalid(
+    'key',
+    `${formatForLog(key)} is not a value to count by; expected a string that is not empty, a number or a boolean`,
+  );
 }

@@ -22,12 +22,12 @@ export function findRule(check: RuleCheck, rulesOf: RulesOf, reader: OptionReade
   reader.optional('controller', controller, A_CLASS);
   reader.optional('handler', handler, A_METHOD);
   if (controller === undefined && handler !== undefined) {
-    throw reader.invalid('controller', `is missing: pass the class of the handler ${formatForLog(handler)}`);
+    throw reader.invalid('controller', `is missing; pass the class of the handler ${formatForLog(handler)}`);
   }
   const rules = reader.parsed('controller', () => rulesOf(controller, handler));
   const rule = rules.find(({ name }) => name === check.rule);
   if (rule === undefined) throw unknownRule(check, rules, reader);
-  refuseMissingPlace(rule, check, reader);
+  rejectMissingPlace(rule, check, reader);
   return rule;
 }
 
@@ -42,7 +42,7 @@ function unknownRule(
 }
 
 /** A rule that each handler or controller counts separately has no counter without one. */
-function refuseMissingPlace(
+function rejectMissingPlace(
   { name, scope }: PlannedRule,
   { controller, handler }: RuleCheck,
   reader: OptionReader,
@@ -50,13 +50,13 @@ function refuseMissingPlace(
   if (scope === 'handler' && handler === undefined) {
     throw reader.invalid(
       'handler',
-      `is missing: the rule ${formatForLog(name)} counts each handler separately`,
+      `is missing; the rule ${formatForLog(name)} counts each handler separately`,
     );
   }
   if (scope === 'controller' && controller === undefined) {
     throw reader.invalid(
       'controller',
-      `is missing: the rule ${formatForLog(name)} counts each controller separately`,
+      `is missing; the rule ${formatForLog(name)} counts each controller separately`,
     );
   }
 }

@@ -3,14 +3,14 @@ import type { Check } from '../core/check.js';
 import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/counter-key.js';
 import { all, andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { LimitedRequest } from '../core/request.js';
-import { countOf, evaluate, valueOf, windowOf } from './evaluate.js';
+import { validCount, evaluate, constantOrResult, validWindow } from './evaluate.js';
 import { TooLongError } from './key/spellings.js';
 import type { Plan } from './plan.js';
 import type { PlannedRule } from './planned-rule.js';
 
 /** A request without a value that a rule's key needs, if the rule denies such requests, or with a value that is too long. */
 export interface MissingKey {
-  readonly missingKey: PlannedRule;
+  readonly rule: PlannedRule;
   /** The value is not missing but too long. */
   readonly isTooLong?: true;
 }
@@ -30,7 +30,7 @@ type Resolved = PlannedCheck | undefined | MissingKey;
  * @returns the checks for the store, or the first rule whose key is missing
  * @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` (or rejects with it) if a function fails or returns an invalid value
  */
-export function resolve(
+export function toChecks(
   plan: Plan,
   request: LimitedRequest,
   context: ExecutionContext,
@@ -64,7 +64,7 @@ function collect(resolved: readonly Resolved[]): PlannedCheck[] | MissingKey {
   const checks: PlannedCheck[] = [];
   for (const one of resolved) {
     if (one === undefined) continue;
-    if ('missingKey' in one) return one;
+    if (!('key' in one)) return one;
     checks.push(one);
   }
   return checks;
@@ -84,12 +84,12 @@ function leftOutIfFailed(
 
 /** @throws every error except {@link TooLongError} */
 function tooLong(rule: PlannedRule, error: unknown): MissingKey {
-  if (error instanceof TooLongError) return { missingKey: rule, isTooLong: true };
+  if (error instanceof TooLongError) return { rule, isTooLong: true };
   throw error;
 }
 
 function leftOutIfShadow(missing: MissingKey): MissingKey | undefined {
-  return missing.missingKey.shadow ? undefined : missing;
+  return missing.rule.shadow ? undefined : missing;
 }
 
 function resolveRule(
@@ -111,9 +111,9 @@ function checkOf(
   return all<Values, Resolved>(
     [
       keyOf(rule, request, context),
-      valueOf(rule, 'window', rule.window, context),
-      valueOf(rule, 'limit', rule.limit, context),
-      valueOf(rule, 'cost', rule.cost, context),
+      constantOrResult(rule, 'window', rule.window, context),
+      constantOrResult(rule, 'limit', rule.limit, context),
+      constantOrResult(rule, 'cost', rule.cost, context),
     ],
     (values) => toCheckOrMissing(rule, request, values),
   );
@@ -139,8 +139,8 @@ function toCheckOrMissing(
   if (typeof key === 'object') return leftOutIfShadow(key);
   const text = key ?? textWithoutKey(rule, request);
   if (typeof text !== 'string') return text;
-  const windowMs = typeof rule.window === 'number' ? rule.window : windowOf(rule, window);
-  return toCheck(rule, text, windowMs, countOf(rule, 'limit', limit), countOf(rule, 'cost', cost));
+  const windowMs = typeof rule.window === 'number' ? rule.window : validWindow(rule, window);
+  return toCheck(rule, text, windowMs, validCount(rule, 'limit', limit), validCount(rule, 'cost', cost));
 }
 
 function toCheck(
@@ -164,7 +164,7 @@ function textWithoutKey(rule: PlannedRule, request: LimitedRequest): string | Mi
     case 'skip':
       return undefined;
     case 'deny':
-      return rule.shadow ? undefined : { missingKey: rule };
+      return rule.shadow ? undefined : { rule };
     case 'ip': {
       const { address, isClientFacing } = request;
       // the module's rules are for clients, and all messages of a broker together are not one

@@ -18,8 +18,11 @@ export const RULE_NAME = matching(
   'a name of 1 to 64 characters A-Z a-z 0-9 _ . - that begins with a letter or a digit',
 );
 
-/** @throws {TypeError} for a value that is not a key */
-export function parseKey(key: unknown): KeySpec {
+/**
+ * Checks a key and returns it as it is: it is compiled for each rule, together with the rule's `normalize`.
+ * @throws {TypeError} for a value that is not a key
+ */
+export function checkKey(key: unknown): KeySpec {
   compileKey(key);
   return key as KeySpec;
 }

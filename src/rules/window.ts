@@ -15,7 +15,7 @@ export function toWindowMs(window: unknown): number {
   // 1.1 s is 1100.0000000000002 ms in floating point, and means 1100
   const whole = Math.round(ms);
   if (Number.isSafeInteger(whole) && whole >= 1 && Math.abs(ms - whole) < 1e-6 + ms * 1e-15) return whole;
-  throw new RangeError(`${formatForLog(window)} is not a window: ${EXPECTED}`);
+  throw new RangeError(`${formatForLog(window)} is not a window; expected ${EXPECTED}`);
 }
 
 function parse(window: unknown): number {

@@ -22,7 +22,14 @@ export interface StoreOptions {
   readonly hashTag: HashTag | undefined;
 }
 
-/** The store for these options: Redis if `redis` is set, else the memory of this process. */
+/**
+ * The store for these options: the memory of this process, or Redis if `redis` is set. In front of Redis are these layers,
+ * and a request takes them in this order:
+ *
+ * - `DenyCache` denies from memory what Redis would deny again;
+ * - `SplitStore`, only for a Cluster, groups the checks by hash tag;
+ * - `FallbackStore` applies `onStoreError` when Redis does not answer.
+ */
 export async function createStore(options: StoreOptions, log: Log): Promise<Store> {
   const { redis, namespace, timeoutMs, coalesce, denyCache, maxCounters, fallbackShare, hashTag } = options;
   if (redis === undefined) {
@@ -32,7 +39,7 @@ export async function createStore(options: StoreOptions, log: Log): Promise<Stor
   const placement = isClustered(redis) ? new HashTags({ namespace, hashTag }) : undefined;
   const inRedis = await RedisStore.create({ redis, namespace, timeoutMs, coalesce, placement }, log);
   const fallback = new MemoryStore(maxCounters, log, undefined, 'memory');
-  // below the split, so that a server that is down affects only the checks whose counters it has
+  // after the split, so that a server that is down affects only the checks whose counters it has
   const withFallback = new FallbackStore(inRedis, fallback, fallbackShare);
   const cachedCounts = denyCache ? new CachedCounts() : undefined;
   const store = placement === undefined ? withFallback : split(withFallback, placement, cachedCounts);

@@ -1,7 +1,7 @@
 import { AssertionError } from 'node:assert';
 import { sendAndRead, type SendRequest } from './send-request.js';
 
-/** What a limit does to equal requests in a row. */
+/** What `expectLimited` expects of equal requests in a row. */
 export interface ExpectedLimit {
   /** How many requests pass. The next one is denied. */
   readonly passes: number;
@@ -50,10 +50,10 @@ export async function expectNotLimited(
   await passing(send, requests, expectNotLimited);
 }
 
-type Caller = typeof expectLimited | typeof expectNotLimited;
+type Assertion = typeof expectLimited | typeof expectNotLimited;
 
 /** Sends requests of which none may be denied, and returns their statuses. */
-async function passing(send: SendRequest, count: number, caller: Caller): Promise<number[]> {
+async function passing(send: SendRequest, count: number, assertion: Assertion): Promise<number[]> {
   if (!Number.isSafeInteger(count) || count < 0)
     throw new TypeError(`the number of requests must be a whole number from 0, got ${count}`);
   const statuses: number[] = [];
@@ -61,7 +61,7 @@ async function passing(send: SendRequest, count: number, caller: Caller): Promis
     const { status } = await sendAndRead(send);
     statuses.push(status);
     if (status !== DENIED) continue;
-    throw failure(`request ${i} was denied; ${count} should pass`, statuses, status, 'not 429', caller);
+    throw failure(`request ${i} was denied; ${count} should pass`, statuses, status, 'not 429', assertion);
   }
   return statuses;
 }
@@ -71,7 +71,7 @@ function failure(
   statuses: readonly number[],
   actual: unknown,
   expected: unknown,
-  stackStartFn: Caller,
+  stackStartFn: Assertion,
 ): AssertionError {
   const message = `${problem} (statuses: ${statuses.join(', ')})`;
   return new AssertionError({ message, actual, expected, operator: stackStartFn.name, stackStartFn });

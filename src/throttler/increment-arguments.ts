@@ -1,5 +1,5 @@
 import { invalidCheck } from '../core/errors.js';
-import { type Validator, OptionReader } from '../core/validate.js';
+import { NOT_EMPTY, OptionReader, type Validator } from '../core/validate.js';
 
 /** The numbers that the throttler passes to `increment`, checked and rounded. */
 export interface IncrementArguments {
@@ -21,10 +21,6 @@ const A_NUMBER: Validator<number> = {
 const A_DURATION: Validator<number> = {
   test: (value): value is number => typeof value === 'number' && value > 0 && value <= MAX,
   expected: 'a number of milliseconds above 0 and at most 2^53 - 1',
-};
-const NOT_EMPTY: Validator<string> = {
-  test: (value): value is string => typeof value === 'string' && value !== '',
-  expected: 'a string of at least one character',
 };
 const reader = new OptionReader('FreqLimitThrottlerStorage', invalidCheck);
 

@@ -1,4 +1,4 @@
-import type { AddressWarnings } from '../contexts/client-request.js';
+import type { AddressWarnings } from '../contexts/context-request.js';
 import type { LogCode } from '../core/log-codes.js';
 import { nestLog } from '../nest/log.js';
 
@@ -11,7 +11,7 @@ export class LoggedAddressWarnings implements AddressWarnings {
   private requests = 0;
 
   /** Reading all headers takes time: only the first requests are checked, and one in 64 of the others. */
-  isWatching(): boolean {
+  shouldCheckProxy(): boolean {
     return this.requests++ < FIRST_CHECKED || this.requests % ONE_IN === 0;
   }
 
@@ -24,7 +24,7 @@ export class LoggedAddressWarnings implements AddressWarnings {
     );
   }
 
-  notBelieved(): void {
+  untrustedProxy(): void {
     this.logOnce(
       'FREQ_LIMIT_UNTRUSTED_PROXY',
       'A request with a forwarded header came from an address that the application does not trust as a proxy, so it is ' +

@@ -1,7 +1,7 @@
 import type { ApplicationConfig } from '@nestjs/core';
 import { guardsOn } from '../nest/nest-metadata.js';
 import type { HandlerKind } from '../plans/handler-kinds.js';
-import type { FreqLimitPlans, HandlerPlan } from '../plans/plans.js';
+import type { FreqLimitPlans, PlannedHandler } from '../plans/plans.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
 
 /** A handler with limits, and the guards that Nest runs for it. */
@@ -19,7 +19,7 @@ export interface LimitedHandler {
  * with a decorator of ours: if only the module's rules apply to them, they may have no guard on purpose.
  */
 export function limitedHandlers(
-  handlers: readonly HandlerPlan[],
+  handlers: readonly PlannedHandler[],
   plans: FreqLimitPlans,
   config: ApplicationConfig,
 ): LimitedHandler[] {

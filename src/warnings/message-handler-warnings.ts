@@ -1,7 +1,7 @@
 import { gatewaysHaveGlobalGuards } from '../nest/gateways.js';
 import { enforcesLimits } from '../nest/guards.js';
 import { guardsOn } from '../nest/nest-metadata.js';
-import type { HandlerPlan } from '../plans/plans.js';
+import type { PlannedHandler } from '../plans/plans.js';
 import { joinNames, type Warning } from './warning.js';
 
 /**
@@ -10,7 +10,7 @@ import { joinNames, type Warning } from './warning.js';
  * @param hasHttp whether the application serves HTTP: then its microservices are connected to it
  */
 export async function unprotectedMessageHandlers(
-  handlers: readonly HandlerPlan[],
+  handlers: readonly PlannedHandler[],
   hasHttp: boolean,
 ): Promise<Warning[]> {
   const unguarded = handlers.filter((handler) => hasOwnLimits(handler) && !isGuarded(handler));
@@ -33,15 +33,15 @@ export async function unprotectedMessageHandlers(
 }
 
 /** The module's rules apply to all kinds of handlers, and may be meant for the others. */
-function hasOwnLimits({ plan }: HandlerPlan): boolean {
+function hasOwnLimits({ plan }: PlannedHandler): boolean {
   return plan.rules.some(({ level }) => level !== 'app');
 }
 
-function isGuarded({ classRef, method }: HandlerPlan): boolean {
+function isGuarded({ classRef, method }: PlannedHandler): boolean {
   return guardsOn(classRef, method).some(enforcesLimits);
 }
 
-function warning(handlers: readonly HandlerPlan[], text: string): Warning[] {
+function warning(handlers: readonly PlannedHandler[], text: string): Warning[] {
   if (handlers.length === 0) return [];
   const names = joinNames(handlers.map(({ classRef, name }) => `${classRef.name}.${name}`));
   return [{ code: 'FREQ_LIMIT_UNPROTECTED_MESSAGE_HANDLER', message: `${names}: ${text}` }];

@@ -182,7 +182,7 @@ describe('a Cluster client of the application', () => {
     ['with a prefix', Cluster, { ...SAFE, keyPrefix: 'app:' }, 0],
     ['with an opening brace in its prefix', Cluster, { ...SAFE, keyPrefix: 'app{x:' }, 0],
     ['with a tag in its prefix', Cluster, { ...SAFE, keyPrefix: '{app}:' }, 0],
-  ])('%s counts and stays open', async (_, ClusterOfCopy, options, complaints) => {
+  ])('%s counts and stays open', async (_, ClusterOfCopy, options, warnings) => {
     const client = new ClusterOfCopy([...cluster.nodes], options);
     const { app } = await start({ redis: client });
     const service = app.get(FreqLimitService);
@@ -196,7 +196,7 @@ describe('a Cluster client of the application', () => {
     ]);
     await service.reset(checks);
     expect((await service.peek(checks)).results.map(({ used }) => used)).toEqual([0, 0, 0, 0]);
-    expect(lines).toHaveLength(complaints);
+    expect(lines).toHaveLength(warnings);
     await closeApps();
     expect([client.status, await client.set('still-open', 1, 'PX', 1_000)]).toEqual(['ready', 'OK']);
     await client.quit();

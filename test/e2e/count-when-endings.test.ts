@@ -140,8 +140,8 @@ class Endings {
       response.status(401).send('no');
     }, 20);
   }
-  @Get('thrownBesideRes')
-  thrownBesideRes(@Res() { status }: Reply) {
+  @Get('thrownWithRes')
+  thrownWithRes(@Res() { status }: Reply) {
     throw new UnauthorizedException(typeof status);
   }
   @Get('guarded')
@@ -246,7 +246,7 @@ describe.each(PLATFORMS)('the outcome of a request on %s', (platform) => {
     ['ownStatus', 401, failed],
     ['ownRefusal', 401, failed],
     ['lateRefusal', 401, failed],
-    ['thrownBesideRes', 401, failed],
+    ['thrownWithRes', 401, failed],
     ['guarded', 403, failed],
     ['guardThrows', 401, failed],
     ['piped', 400, failed],

@@ -217,7 +217,7 @@ async function tick(url: string, address: string): Promise<unknown> {
 
 describe.each(DRIVERS)('the address of a connection to %s', (driver) => {
   it('is the one that a trusted proxy forwards', async () => {
-    const { url } = await (driver === 'apollo' ? behindExpress() : behindFastify());
+    const { url } = await (driver === 'apollo' ? onExpress() : onFastify());
     expect(await tick(url, '6.6.6.1, 198.51.100.9')).toBe(2);
     expect(await tick(url, '6.6.6.2, 198.51.100.9')).toBe('TOO_MANY_REQUESTS');
     expect(await tick(url, '198.51.100.10')).toBe(2);
@@ -243,21 +243,21 @@ describe('contexts that applications build for subscriptions of apollo', () => {
     ['nothing', () => undefined],
     ['a request of another kind', ({ extra }: Given) => ({ req: { tenant: 'a' }, extra })],
   ])('from %s have the address', async (_, context) => {
-    const { url } = await behindExpress({ context });
+    const { url } = await onExpress({ context });
     expect(await tick(url, '198.51.100.9')).toBe(2);
     expect(await tick(url, '198.51.100.9')).toBe('TOO_MANY_REQUESTS');
     expect(await counted()).toEqual({ '198.51.100.9': 1 });
   });
 });
 
-function behindExpress(options: object = {}) {
+function onExpress(options: object = {}) {
   const trust = (app: INestApplication): void => {
     (app as INestApplication & { set(name: string, value: string): void }).set('trust proxy', 'loopback');
   };
   return startGraphql('apollo', { resolvers: [Ticks], limits: inRedis(), options }, trust);
 }
 
-async function behindFastify() {
+async function onFastify() {
   const module = await Test.createTestingModule({
     imports: [
       FreqLimitModule.forRoot(inRedis()),

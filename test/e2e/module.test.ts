@@ -13,7 +13,7 @@ import {
   isFreqLimitExceeded,
 } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
-import { captureLog } from '../support/log.js';
+import { captureLog, logLine } from '../support/log.js';
 import { clientOf, keysOf, plainClient, redisUrl, uniqueNamespace } from '../support/redis.js';
 
 @Controller()
@@ -119,7 +119,7 @@ describe('the module', () => {
     [
       'an unknown option',
       () => FreqLimitModule.forRoot({ prefix: 'x' } as never),
-      /prefix: unknown option; did you mean namespace\?/,
+      /prefix: is not an option; did you mean namespace\?/,
     ],
     [
       'a wrong value',
@@ -157,7 +157,7 @@ describe('the module', () => {
     [
       'an option next to the factory',
       { useFactory: () => ({}), redis: 'redis://x' },
-      /redis: unknown option/,
+      /redis: is not an option/,
     ],
   ])('rejects %s in forRootAsync', (_, options, message) => {
     expect(() => FreqLimitModule.forRootAsync(options as never)).toThrow(message);
@@ -247,7 +247,7 @@ describe('the module', () => {
     [
       'default options',
       {},
-      [/maxRetriesPerRequest: 0 .*count a visit twice|twice.*maxRetries/, /socketTimeout/],
+      [/maxRetriesPerRequest: 0 .*count a request twice|count a request twice.*maxRetries/, /socketTimeout/],
     ],
     ['no retries', { maxRetriesPerRequest: 0 }, [/socketTimeout/]],
     ['the options that a limiter needs', { autoResendUnfulfilledCommands: false, socketTimeout: 10_000 }, []],
@@ -286,18 +286,14 @@ describe('the module', () => {
     await statuses(20, () => fetch(url));
     expect(refused.headers.get('retry-after')).toBe('1');
     expect(lines).toEqual([
-      expect.stringMatching(
-        /^FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable; .*cannot be reached: .*ECONNREFUSED/,
-      ),
+      logLine('FREQ_LIMIT_STORE_UNAVAILABLE', /Redis is unavailable; .*cannot be reached: .*ECONNREFUSED/),
     ]);
     const server = await startServer([], port);
     const client = clientOf(app.get<object>(FREQ_LIMIT_STORE));
     if (client.status !== 'ready') await once(client, 'ready');
     expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
     expect(lines.slice(1)).toEqual([
-      expect.stringMatching(
-        /^FREQ_LIMIT_STORE_RECOVERED: Redis is available again after \d+\.\d s: .*ECONNREFUSED/,
-      ),
+      logLine('FREQ_LIMIT_STORE_RECOVERED', /Redis is available again after \d+\.\d s: .*ECONNREFUSED/),
     ]);
     await closeApps();
     await server.stop();

@@ -131,8 +131,8 @@ describe('a reference stops the application', () => {
   });
 
   it('of the module too', async () => {
-    expect(await startUpError({ namedRules, rules: ['nobody'] })).toContain(
-      'rules[0] of FreqLimitModule: no rule in namedRules of FreqLimitModule has the name "nobody"',
+    expect(await startUpError({ namedRules, rules: ['unknown'] })).toContain(
+      'rules[0] of FreqLimitModule: no rule in namedRules of FreqLimitModule has the name "unknown"',
     );
   });
 

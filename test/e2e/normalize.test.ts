@@ -235,7 +235,7 @@ describe('two rules on one counter', () => {
     for (const other of [undefined, 'phone', (value: string) => value] as const) {
       const error: unknown = await start('email', other).catch((thrown: unknown) => thrown);
       expect(isFreqLimitError(error) && error.message).toContain(
-        'normalize: it shares counters with the rule at @FreqLimit on Accounts.send but uses a different normalize',
+        'normalize: this rule shares counters with the rule at @FreqLimit on Accounts.send but uses a different normalize',
       );
     }
   });

@@ -248,7 +248,7 @@ describe('an OpenAPI document', () => {
     let document!: OpenAPIObject;
     await startApp('express', { controllers: [FoundOut] }, undefined, (app) => {
       // like SwaggerModule.loadPluginMetadata
-      const found = { list: { type: [Cat] }, one: { type: Cat }, unknown: { summary: 'only a text' } };
+      const found = { list: { type: [Cat] }, one: { type: Cat }, unknown: { summary: 'only a summary' } };
       Object.assign(FoundOut, { _OPENAPI_METADATA_FACTORY: () => found });
       document = SwaggerModule.createDocument(app, new DocumentBuilder().build());
     });

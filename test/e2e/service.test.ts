@@ -142,7 +142,7 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     ],
     ['a cost of NaN', { key: 'bad', window: '1m', cost: NaN }, /cost: NaN is not/],
     ['a fractional cost', { key: 'bad', window: '1m', cost: 1.5 }, /cost: 1.5 is not/],
-    ['a text for a cost', { key: 'bad', window: '1m', cost: '2' }, /cost: "2" is not/],
+    ['a string for a cost', { key: 'bad', window: '1m', cost: '2' }, /cost: "2" is not/],
     ['a cost of 2^53', { key: 'bad', window: '1m', cost: 2 ** 53 }, /cost: 9007199254740992 is not/],
     ['a limit of NaN', { key: 'bad', window: '1m', limit: NaN }, /limit: NaN is not/],
     ['an infinite limit', { key: 'bad', window: '1m', limit: Infinity }, /limit: Infinity is not/],
@@ -152,10 +152,10 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     ['an empty list', { key: [], window: '1m' }, /key: \[list of 0\] is not a value/],
     ['a list with a hole', { key: ['a', undefined], window: '1m' }, /key: \[list of 2\] is not a value/],
     ['an object for a key', { key: {}, window: '1m' }, /key: \[object\] is not a value/],
-    ['another word', { key: 'bad', window: '1m', points: 1 }, /points: unknown option/],
+    ['another word', { key: 'bad', window: '1m', points: 1 }, /points: is not an option/],
     ['nothing', undefined, /check: undefined is not an object/],
     ['a name no header can carry', { key: 'bad', window: '1m', name: 'a"b' }, /name: /],
-  ])('refuses %s and charges nothing', async (_, check, message) => {
+  ])('rejects %s and charges nothing', async (_, check, message) => {
     const good = { key: ['good', kind], window: '1m', limit: 5 };
     const error: unknown = await service.consume(check as never).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(FreqLimitError);
@@ -283,7 +283,7 @@ describe.each(['memory', 'redis'] as const)('a counter of the guard on %s', (kin
     [
       'a handler without its controller',
       { rule: 'user', handler: 'login' },
-      /controller: is missing: pass the class of the handler "login"/,
+      /controller: is missing; pass the class of the handler "login"/,
     ],
     [
       'a class that is not in the application',
@@ -291,14 +291,14 @@ describe.each(['memory', 'redis'] as const)('a counter of the guard on %s', (kin
       /\[function Foreign\] is not a controller of this application/,
     ],
     [
-      'a text for a controller',
+      'a string for a controller',
       { rule: 'all', controller: 'LoginController' },
       /controller: "LoginController" is not a class/,
     ],
     [
       'no handler for a rule of each handler',
       { rule: 'each', controller: LoginController },
-      /handler: is missing: the rule "each" counts each handler separately/,
+      /handler: is missing; the rule "each" counts each handler separately/,
     ],
     [
       'no text for an address',
@@ -324,14 +324,14 @@ describe.each(['memory', 'redis'] as const)('a counter of the guard on %s', (kin
     [
       'a window of its own',
       of('user', { key: 'a', window: '2m' }),
-      /window: leave it out; the rule "user" has its own window/,
+      /window: the rule "user" has its own window; remove this option/,
     ],
     [
       'no limit for a rule whose limit is a function',
       of('dynamic', { key: 'a' }),
-      /limit: is missing: the limit of the rule "dynamic" is a function; pass the one to use/,
+      /limit: is missing; the limit of the rule "dynamic" is a function, so pass a number/,
     ],
-    ['an unknown property', of('user', { key: 'a', name: 'x' }), /name: unknown option/],
+    ['an unknown property', of('user', { key: 'a', name: 'x' }), /name: is not an option/],
   ])('is not found by %s', async (_, check, message) => {
     const { service } = await start();
     await expect(service.peek(check as never)).rejects.toThrow(message);

@@ -16,7 +16,7 @@ const CONNECT_MS = 1_000;
 const { lines } = captureLog();
 afterEach(closeApps);
 
-function standStill(ms: number): void {
+function blockProcess(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);
 }
@@ -61,7 +61,7 @@ describe.each([0, 1, 5])('a blocked process, %i ms away from Redis', (delayMs) =
       await one();
       const before = await proxy.connections();
       const verdict = one();
-      standStill(1.2 * timerMs);
+      blockProcess(1.2 * timerMs);
       expect((await verdict).source).toBe('store');
       expect(await proxy.connections()).toBe(before);
       expect(service.health().isUp).toBe(true);
@@ -78,7 +78,7 @@ describe.each([0, 1, 5])('a blocked process, %i ms away from Redis', (delayMs) =
       const verdict = one();
       setImmediate(() =>
         setImmediate(() => {
-          standStill(1.2 * timerMs);
+          blockProcess(1.2 * timerMs);
         }),
       );
       expect((await verdict).source).toBe('store');
@@ -101,13 +101,13 @@ describe('a process that is blocked while it connects', () => {
   it('keeps its first connection', async () => {
     const before = await proxy.connections();
     setTimeout(() => {
-      standStill(1.2 * CONNECT_MS);
+      blockProcess(1.2 * CONNECT_MS);
     }, 20);
     const { one, client } = await serve(proxy.url);
     for (const status of ['connecting', 'connect'] as const) {
       client.disconnect(true);
       while (client.status !== status) await new Promise((resolve) => client.once(status, resolve));
-      standStill(1.2 * CONNECT_MS);
+      blockProcess(1.2 * CONNECT_MS);
       expect((await one()).source).toBe('store');
     }
     expect((await proxy.connections()) - before).toBe(3);
@@ -143,7 +143,7 @@ describe('a connection that the server has closed', () => {
     const { one } = await serve(server.url);
     await one();
     killConnections(server.port);
-    standStill(1_000);
+    blockProcess(1_000);
     expect((await one()).source).toBe('store');
     expect(lines).toEqual([]);
   });

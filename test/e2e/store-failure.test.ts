@@ -1,6 +1,5 @@
-import { type ArgumentsHost, Catch, Controller, type ExceptionFilter, Get, Logger } from '@nestjs/common';
+import { type ArgumentsHost, Catch, Controller, type ExceptionFilter, Get } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
-import { jest } from '@jest/globals';
 import {
   FreqLimit,
   FreqLimitHealthIndicator,
@@ -10,6 +9,7 @@ import {
 import { FREQ_LIMIT_STORE } from '../../src/core/tokens.js';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { until } from '../support/cluster.js';
+import { captureLog, logLine } from '../support/log.js';
 import { clientOf, uniqueNamespace } from '../support/redis.js';
 import { freePort, type Server, startServer } from '../support/server.js';
 
@@ -50,7 +50,7 @@ class Guarded {
   }
 }
 
-let lines: string[];
+const log = captureLog();
 const caught: unknown[] = [];
 
 @Catch()
@@ -66,18 +66,9 @@ class Watching implements ExceptionFilter {
 }
 
 beforeEach(() => {
-  lines = [];
   caught.length = 0;
-  for (const level of ['error', 'warn'] as const) {
-    jest
-      .spyOn(Logger.prototype, level)
-      .mockImplementation((line: unknown) => void lines.push(`${level}: ${String(line)}`));
-  }
 });
-afterEach(async () => {
-  jest.restoreAllMocks();
-  await closeApps();
-});
+afterEach(closeApps);
 
 function limitHeaders(response: Response): string[] {
   return [...response.headers.keys()].filter((name) => /ratelimit|retry-after/.test(name));
@@ -184,7 +175,7 @@ describe.each(PLATFORMS)('a store that cannot answer, on %s', (platform) => {
     await withServer(port, async (server) => {
       const client = clientOf(app.get<object>(FREQ_LIMIT_STORE));
       await until(() => client.status === 'ready');
-      lines.length = 0;
+      log.clear();
       server.process.kill('SIGSTOP');
       const end = performance.now() + 1_500;
       const longest: number[] = [];
@@ -196,14 +187,12 @@ describe.each(PLATFORMS)('a store that cannot answer, on %s', (platform) => {
         }
       };
       await Promise.all(Array.from({ length: 20 }, sender));
-      expect(lines).toEqual([
-        expect.stringMatching(/^error: FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable/),
-      ]);
+      expect(log.errors).toEqual([logLine('FREQ_LIMIT_STORE_UNAVAILABLE', 'Redis is unavailable')]);
+      expect(log.warnings).toEqual([]);
       server.process.kill('SIGCONT');
       await until(async () => (await fetch(`${url}/default`)).headers.has('ratelimit'), 5_000);
-      expect(lines.slice(1)).toEqual([
-        expect.stringMatching(/^warn: FREQ_LIMIT_STORE_RECOVERED: Redis is available again after/),
-      ]);
+      expect(log.warnings).toEqual([logLine('FREQ_LIMIT_STORE_RECOVERED', 'Redis is available again after')]);
+      expect(log.lines).toHaveLength(2);
     });
   });
 

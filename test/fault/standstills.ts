@@ -75,7 +75,7 @@ function blockAt(moment: Moment, ms: number, load: Load): Promise<void> {
 }
 
 /** Blocks and stops this process, for random times and after random pauses. */
-async function standStillOften(load: Load): Promise<void> {
+async function blockOften(load: Load): Promise<void> {
   const chance = chanceOf(Number(process.env['SOAK_SEED'] ?? Math.floor(Math.random() * 1e9)));
   const untilMs = performance.now() + SOAK_SECONDS * 1_000;
   while (performance.now() < untilMs) {
@@ -113,7 +113,7 @@ export const STANDSTILLS: readonly Standstill[] = [
       await sleep(PAUSE_MS);
     },
   })),
-  { name: `own process blocked and stopped again and again for ${SOAK_SECONDS} s`, make: standStillOften },
+  { name: `own process blocked and stopped again and again for ${SOAK_SECONDS} s`, make: blockOften },
 ];
 
 /** A standstill of the process is never the fault of the server: it only makes requests wait. */

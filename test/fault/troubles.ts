@@ -47,7 +47,7 @@ const TROUBLES: Readonly<Record<string, (scene: Troubled, chance: Chance) => Pro
     await sleep(30 + chance() * 900);
     wire.release();
   },
-  standStill: async (_, chance) => {
+  blockProcess: async (_, chance) => {
     block(30 + chance() * 900);
   },
 };

@@ -181,7 +181,7 @@ describe('lua/consume.lua', () => {
     ['a string', (key: string) => suite.client.set(key, 'abc')],
     ['a fraction', (key: string) => suite.client.set(key, '1.5')],
   ])(
-    'charges nothing of a request with a key that holds %s, and returns Redis’ own error',
+    'charges nothing of a request with a key that contains %s, and returns Redis’ own error',
     async (_, spoil) => {
       await run(CHARGE, ['known', 60_000, 9, 1]);
       await spoil(at('bad', 60_000));

@@ -125,7 +125,7 @@ describe('lua/refund.lua', () => {
         const endsAtMs = await charge(key, 7, windowMs);
         while ((await suite.client.exists(key)) === 1);
         await charge(key, 7, windowMs);
-        // it may have ended meanwhile; else it holds everything that was charged in it
+        // it may have ended meanwhile; else it contains all that was charged in it
         expect([0, 7]).toContain((await refund([key, endsAtMs, 3, windowMs]))[0]);
       }
     },
@@ -150,7 +150,7 @@ describe('lua/refund.lua', () => {
     ['a negative number', (key: string) => suite.client.set(key, '-5')],
     ['zero', (key: string) => suite.client.set(key, '0')],
     ['a number that is too large', (key: string) => suite.client.set(key, '99999999999999999999')],
-  ])('does not change a key that holds %s, and refunds the other keys', async (_, spoil) => {
+  ])('does not change a key that contains %s, and refunds the other keys', async (_, spoil) => {
     const endsAtMs = await charge(at('a'), 5);
     const otherEndsAtMs = await charge(at('b'), 5);
     await spoil(at('bad'));

@@ -83,7 +83,7 @@ describe('the packed package', () => {
     expect(commented).toHaveLength(properties.length);
     const decorator = await read('dist/esm/decorators/freq-limit.decorator.d.ts');
     expect(decorator).toMatch(
-      /\/\*\*\n \* Limits how often[^/]*@param window[^]*@example[^]*\*\/\nexport declare function FreqLimit\(/,
+      /\/\*\*\n \* Limits how many requests[^/]*@FreqLimit\([^/]*@param window[^]*\*\/\nexport declare function FreqLimit\(/,
     );
   });
 

@@ -28,7 +28,7 @@ type Call = EventEmitter & { write(message: object): void; end(): void };
 type Method = (...args: unknown[]) => Call;
 
 export interface GrpcClient {
-  /** Calls a method with a text, and waits for the end. */
+  /** Calls a method with a string, and waits for the end. */
   call(method: string, text?: string): Promise<Ended>;
   close(): void;
 }

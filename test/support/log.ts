@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import type { LogCode } from '../../src/core/log-codes.js';
 
 /** What Nest's `Logger` got since the running test began. */
 export interface CapturedLog {
@@ -8,8 +9,8 @@ export interface CapturedLog {
   readonly errors: string[];
   /** The stack of each error; `''` if it came without one. */
   readonly stacks: string[];
-  /** The codes of the lines, in their order. A line without a code stays as it is. */
-  codes(): string[];
+  /** The lines with a code. */
+  withCode(code: LogCode): string[];
   /** Everything that was logged at any level, stacks too. */
   text(): string;
   clear(): void;
@@ -25,7 +26,7 @@ export function captureLog(): CapturedLog {
     warnings: [],
     errors: [],
     stacks: [],
-    codes: () => log.lines.map((line) => /^FREQ_LIMIT_\w+(?=: )/.exec(line)?.[0] ?? line),
+    withCode: (code) => log.lines.filter((line) => line.startsWith(`${code}: `)),
     text: () => written.join('\n'),
     clear: () => {
       for (const entries of [log.lines, log.warnings, log.errors, log.stacks, written]) entries.length = 0;
@@ -52,4 +53,11 @@ export function captureLog(): CapturedLog {
     Object.assign(Logger.prototype, originals);
   });
   return log;
+}
+
+/** Matches a line with this code whose message begins like this. */
+export function logLine(code: LogCode, start: string | RegExp): unknown {
+  const source =
+    typeof start === 'string' ? start.replace(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`) : start.source;
+  return expect.stringMatching(new RegExp(`^${code}: ${source}`));
 }

@@ -26,7 +26,7 @@ const HARD_WORDS: readonly HardWord[] = [
     pattern: /(?<!\bthere\s+)\b(?:is|are|was|were)\s+no\b(?!\s+(?:longer|more|less)\b)/gi,
     instead: 'is not a',
   },
-  { pattern: /\bstands?\b/gi, instead: 'is, applies' },
+  { pattern: /\bstands?\b(?!\s+still)/gi, instead: 'is, applies' },
   { pattern: /\b(?:is|are|was|were|be|been|being)\s+told\b/gi, instead: 'gets, is called with' },
   { pattern: /\b(?:is|are|was|were|be|been|being)\s+asked\b/gi, instead: 'is called, is queried' },
   { pattern: /\b(?:limits?|rules?|it|which|that)\s+holds?\b/gi, instead: 'applies, contains' },

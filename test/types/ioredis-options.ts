@@ -118,7 +118,7 @@ const wrong: FreqLimitOptions[] = [
   { redis: { host: 'localhost', pasword: 'p' } },
   // @ts-expect-error -- the name is db
   { redis: { host: 'localhost', database: 1 } },
-  // @ts-expect-error -- a URL is given as a text
+  // @ts-expect-error -- a URL is given as a string
   { redis: { url: 'redis://localhost' } },
   // @ts-expect-error -- rejectUnauthorized is misspelled
   { redis: { host: 'localhost', tls: { rejectUnauthorised: false } } },

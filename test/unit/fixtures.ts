@@ -34,13 +34,14 @@ export const DEFAULTS: RuleDefaults = {
   hashKey: plainKey,
 };
 
-/** A rule as a decorator or the module declares it; whatever else is given stands in it as it is. */
+/** A rule as a decorator or the module declares it; wrong values stay as they are. */
 export function declared(rule: unknown, level: Scope = 'handler', place = `the ${level}`): DeclaredRule {
   return { rule: rule as FreqLimitRule, level, place };
 }
 
-export function visitOf(request: Record<string, unknown> = {}, address?: string): LimitedRequest {
-  return { isClientFacing: true, request, address };
+/** A client's request with these parts. */
+export function requestOf(parts: Record<string, unknown> = {}, address?: string): LimitedRequest {
+  return { isClientFacing: true, parts, address };
 }
 
 /** For functions that look at nothing of the context. */

@@ -205,7 +205,7 @@ describe('a wrong option', () => {
       const error = thrownBy(() => resolveOptions({ redis, hashTag: () => 'one' }));
       expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
       expect(error.message).toBe(
-        'FreqLimitModule: hashTag: is only for a Redis Cluster, and redis does not name one',
+        'FreqLimitModule: hashTag: is only for a Redis Cluster, and redis is not one; remove hashTag',
       );
     },
   );
@@ -231,7 +231,7 @@ describe('a wrong option', () => {
   ])('throws with a hint: %s → %s', (option, hint) => {
     const error = thrownBy(() => resolveOptions({ [option]: 'x' }));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
-    expect(error.message).toContain(`FreqLimitModule: ${option}: unknown option; did you mean ${hint}?`);
+    expect(error.message).toContain(`FreqLimitModule: ${option}: is not an option; did you mean ${hint}?`);
   });
 
   it.each<[string, unknown]>([
@@ -244,7 +244,7 @@ describe('a wrong option', () => {
   ])('throws without a hint: %s', (_, options) => {
     const error = thrownBy(() => resolveOptions(options));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
-    expect(error.message).toContain('unknown option (known: redis, namespace, rules,');
+    expect(error.message).toContain('is not an option (options: redis, namespace, rules,');
   });
 
   it.each([[null], [undefined], [5], ['redis://localhost'], [[]], [() => ({})]])(

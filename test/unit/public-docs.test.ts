@@ -7,7 +7,10 @@ const ENTRIES = ['src/index.ts', 'src/testing/index.ts', 'src/throttler/index.ts
 interface PublicDoc {
   readonly name: string;
   readonly text: string;
+  readonly tags: readonly string[];
 }
+
+const TAGS = ['param', 'returns', 'throws', 'default', 'example', 'see', 'internal'];
 
 const { config } = ts.readConfigFile('tsconfig.json', (file) => ts.sys.readFile(file)) as { config: unknown };
 const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.');
@@ -50,6 +53,7 @@ function docsOfSymbol(name: string, symbol: ts.Symbol): PublicDoc[] {
       ts.displayPartsToString(one.getDocumentationComment(checker)),
       ...one.getJsDocTags().map((tag) => ts.displayPartsToString(tag.text)),
     ].join('\n'),
+    tags: one.getJsDocTags().map((tag) => tag.name),
   }));
 }
 
@@ -78,6 +82,13 @@ describe.each(ENTRIES)('the public declarations of %s', (entry) => {
   it('have a doc comment', () => {
     expect(docs.length).toBeGreaterThan(1);
     expect(docs.filter(({ text }) => text.trim() === '').map(({ name }) => name)).toEqual([]);
+  });
+
+  it('have no decorator that an editor would show as a tag', () => {
+    const unknown = docs.flatMap(({ name, tags }) =>
+      tags.filter((tag) => !TAGS.includes(tag)).map((tag) => `${name}: @${tag}`),
+    );
+    expect(unknown).toEqual([]);
   });
 
   it('have no words that are hard to read', () => {

@@ -5,7 +5,7 @@ import { idToScalar } from './ids.js';
 import { joinTexts, textOfAll } from './key-text.js';
 import type { CompiledKey, FromContext, KeyPart } from './key-types.js';
 import { NO_NORMALIZATION, type Normalization, normalizeValue } from './normalize.js';
-import { compileTemplate, KEY_FORM } from './template.js';
+import { compileTemplate, EXPECTED_KEY } from './template.js';
 
 /**
  * Checks and parses a key.
@@ -15,7 +15,7 @@ export function compileKey(spec: unknown, normalization: Normalization = NO_NORM
   if (typeof spec === 'string') return compileTemplate(spec, normalization);
   if (typeof spec === 'function') return compileFunction(spec as FromContext<unknown>, normalization);
   if (Array.isArray(spec) && spec.length > 0) return compileArray(spec as readonly KeyPart[], normalization);
-  throw new TypeError(`${formatForLog(spec)} is not a key; use ${KEY_FORM}`);
+  throw new TypeError(`${formatForLog(spec)} is not a key; use ${EXPECTED_KEY}`);
 }
 
 function compileFunction(key: FromContext<unknown>, { ofFunction }: Normalization): CompiledKey {
@@ -35,7 +35,7 @@ function compileFunction(key: FromContext<unknown>, { ofFunction }: Normalizatio
 
 function compileArray(parts: readonly KeyPart[], normalization: Normalization): CompiledKey {
   const keys = parts.map((part) => {
-    if (Array.isArray(part)) throw new TypeError(`a list must not contain another list; use ${KEY_FORM}`);
+    if (Array.isArray(part)) throw new TypeError(`a list must not contain another list; use ${EXPECTED_KEY}`);
     return compileKey(part, normalization);
   });
   return {

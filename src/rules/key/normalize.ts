@@ -38,7 +38,7 @@ export const NO_NORMALIZATION: Normalization = {
 };
 
 const SPELLINGS = { email, phone };
-const FORM =
+const EXPECTED =
   "'email', 'phone', a function from string to string, or an object of these by placeholder, such as { 'body.email': 'email' }";
 
 /**
@@ -57,7 +57,7 @@ export function compileNormalize(spec: unknown): Normalization {
   }
   const entries = Object.entries(spec).filter(([, one]) => one !== undefined);
   if (Array.isArray(spec) || entries.length === 0)
-    throw new TypeError(`${formatForLog(spec)} is not ${FORM}`);
+    throw new TypeError(`${formatForLog(spec)} is not ${EXPECTED}`);
   const byPath = new Map(entries.map(([path, one]) => [path, compileOne(one)]));
   return { ofPath: (path) => byPath.get(path), ofFunction: undefined, paths: [...byPath.keys()] };
 }
@@ -66,7 +66,7 @@ export function compileNormalize(spec: unknown): Normalization {
  * Checks that a `normalize` has an effect on its key.
  * @throws {TypeError}
  */
-export function refuseUnused({ paths, ofFunction }: Normalization, key: CompiledKey): void {
+export function rejectUnused({ paths, ofFunction }: Normalization, key: CompiledKey): void {
   const known = key.paths.filter((path) => path !== 'ip');
   const unknown = paths?.find((path) => !known.includes(path));
   if (unknown !== undefined) {
@@ -102,7 +102,7 @@ function compileOne(spec: unknown): Normalizer {
         request === undefined ? callFunction(run, text) : callOnce(run, text, request),
     };
   }
-  throw new TypeError(`${formatForLog(spec)} is not ${FORM}`);
+  throw new TypeError(`${formatForLog(spec)} is not ${EXPECTED}`);
 }
 
 /** Calls the function once for a value that several rules of a request use. */
@@ -122,7 +122,7 @@ function callFunction(run: (value: string) => unknown, text: string): string {
     result = run(text);
   } catch (error) {
     // its message may contain the value
-    throw new NormalizeError(`it threw ${kindOf(error)}`);
+    throw new NormalizeError(`it threw ${typeOfThrown(error)}`);
   }
   if (typeof result === 'string') return result;
   // not awaited, and its rejection must not end the process
@@ -130,6 +130,6 @@ function callFunction(run: (value: string) => unknown, text: string): string {
   throw new NormalizeError(`it returned ${isPromise(result) ? 'a promise' : typeof result}, not a string`);
 }
 
-function kindOf(error: unknown): string {
+function typeOfThrown(error: unknown): string {
   return error instanceof Error ? oneLine(error.name) : typeof error;
 }

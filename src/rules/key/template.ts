@@ -7,7 +7,7 @@ import type { CompiledKey, KeyFiller } from './key-types.js';
 import { type Normalization, type Normalizer, normalizeValue } from './normalize.js';
 
 /** How to write a key, for messages. */
-export const KEY_FORM =
+export const EXPECTED_KEY =
   "a template such as '{ip}', '{user.id}' or 'phone:{body.phone}', a function of the context, or a list of these";
 
 /** The parts of a request that a placeholder may read. */
@@ -22,7 +22,7 @@ interface Placeholder {
 
 /** @throws {TypeError} if the template is wrong; the message says how to write it */
 export function compileTemplate(template: string, normalization: Normalization): CompiledKey {
-  refuseBarePath(template);
+  rejectBarePath(template);
   const pieces = split(template).map((piece) =>
     typeof piece === 'string' ? piece : withNormalizer(piece, normalization),
   );
@@ -41,11 +41,11 @@ export function compileTemplate(template: string, normalization: Normalization):
 
 function split(template: string): (string | Placeholder)[] {
   const pieces = template.split(/(\{[^{}]*\})/).filter((piece) => piece !== '');
-  if (template.trim() === '') throw new TypeError(`an empty string is not a key; use ${KEY_FORM}`);
+  if (template.trim() === '') throw new TypeError(`an empty string is not a key; use ${EXPECTED_KEY}`);
   return pieces.map((piece) => {
     if (/^\{.*\}$/s.test(piece)) return compilePlaceholder(piece.slice(1, -1));
     if (/[{}]/.test(piece)) {
-      throw new TypeError(`${formatForLog(template)} has an unmatched brace; use ${KEY_FORM}`);
+      throw new TypeError(`${formatForLog(template)} has an unmatched brace; use ${EXPECTED_KEY}`);
     }
     return piece;
   });
@@ -117,7 +117,7 @@ function compilePlaceholder(path: string): Placeholder {
   // the name of a header may contain dots, and Node has header names in lower case
   const fields = root === 'headers' ? [rest.join('.').toLowerCase()] : rest;
   if (fields.includes('__proto__')) throw new TypeError(`{${path}}: a path must not contain __proto__`);
-  const read = (request: LimitedRequest): unknown => readPath(request.request?.[root as Root], fields);
+  const read = (request: LimitedRequest): unknown => readPath(request.parts?.[root as Root], fields);
   return {
     path,
     read: root === 'user' ? (request) => idToScalar(read(request)) : read,
@@ -138,7 +138,7 @@ function readPath(start: unknown, fields: readonly string[]): unknown {
 /** A path without braces, anywhere in a constant. It was most likely meant as a placeholder. */
 const BARE_PATH = /(?:^|[^\w.])((?:user|body|params|query|headers)\.[\w.-]+)/;
 
-function refuseBarePath(template: string): void {
+function rejectBarePath(template: string): void {
   const [, path] = BARE_PATH.exec(template.replace(/\{[^{}]*\}/g, '|')) ?? [];
   if (path !== undefined && path !== template) {
     throw new TypeError(

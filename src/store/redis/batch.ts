@@ -62,7 +62,7 @@ export class Batch {
   /** Whether a request needs the ends of the windows. */
   wantsEnds = false;
   /** Whether it changes any counter. */
-  isCharging = false;
+  changesCounters = false;
   private totalCost = 0;
 
   /** A batch of one request. */
@@ -114,7 +114,7 @@ export class Batch {
   private addCheck(check: Check, charging: boolean): CounterEntry {
     const { key, windowMs } = check;
     const cost = charging ? check.cost : 0;
-    this.isCharging ||= cost > 0;
+    this.changesCounters ||= cost > 0;
     // a peek never denies: its result is computed from the counter
     const limit = charging ? check.limit : Infinity;
     let counter = this.counters.get(key);

@@ -1,7 +1,7 @@
-import { refusalOf } from './check-handshake.js';
+import { refusalOf } from './database-check.js';
 import type { ConnectionListener } from './connection.js';
 import { waitAtMost } from './deadline.js';
-import { describe } from './error-hints.js';
+import { describeError } from './error-hints.js';
 import { FollowedConnection } from './followed-connection.js';
 import type { RedisClient } from './redis-option.js';
 
@@ -21,7 +21,7 @@ export class BorrowedConnection extends FollowedConnection {
     return Promise.resolve();
   }
 
-  watch(): void {
+  watchForSilence(): void {
     // other code may wait on it for any time, so only its owner may close it
   }
 
@@ -38,7 +38,7 @@ export class BorrowedConnection extends FollowedConnection {
   }
 
   protected onRefused(error: unknown): void {
-    this.listener.onRefused(`Redis refused the connection: ${describe(error)}`);
+    this.listener.onRefused(`Redis refused the connection: ${describeError(error)}`);
   }
 
   protected onLost(): void {

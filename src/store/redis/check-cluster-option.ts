@@ -16,7 +16,7 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   role: 'a Cluster has no sentinels',
 };
 const ONLY_DB_0 =
-  'the counters of a Cluster are always in database 0: leave db out, and give each application its own namespace';
+  'the counters of a Cluster are always in database 0; leave db out, and give each application its own namespace';
 
 /** Reads and checks `{ cluster: [nodes], options }`. */
 export function readCluster(given: object): RedisClusterOptions {
@@ -58,7 +58,7 @@ function readNodeOptions(given: object): OptionValues {
   const options = valuesIn(given, SERVER_NAMES);
   rejectUnknown(given, SERVER_NAMES, hintForCluster, { prefix });
   for (const [name, reason] of Object.entries(WITHOUT_EFFECT))
-    if (isSet(options[name])) throw new TypeError(`${prefix}${name}: has no effect here: ${reason}`);
+    if (isSet(options[name])) throw new TypeError(`${prefix}${name}: has no effect here; ${reason}`);
   if (options['db'] !== undefined && options['db'] !== 0) throw new TypeError(`${prefix}db: ${ONLY_DB_0}`);
   return options;
 }
@@ -92,6 +92,6 @@ function checkKeyPrefix({ keyPrefix, redisOptions }: OptionValues): void {
   const open = prefix.indexOf('{');
   if (open >= 0 && prefix[open + 1] === '}')
     throw new TypeError(
-      `keyPrefix: ${formatForLog(prefix)} has empty braces, so the counters of a request would be in different slots: remove them`,
+      `keyPrefix: ${formatForLog(prefix)} has empty braces, so the counters of a request would be in different slots; remove them`,
     );
 }

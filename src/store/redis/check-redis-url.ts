@@ -23,7 +23,7 @@ export function checkUrl(text: string, expected: string): void {
     throw new TypeError('the path of the URL must be the number of a database, as in /0');
   checkQuery(searchParams);
   if (pathname.length > 1 && searchParams.has('db'))
-    throw new TypeError('the URL sets the database twice, in its path and as db: remove one of them');
+    throw new TypeError('the URL sets the database twice, in its path and as db; remove one of them');
 }
 
 /** Whether a string is a URL of a server, with a user name and password that can be decoded. */

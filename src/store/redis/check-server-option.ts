@@ -60,10 +60,10 @@ function checkSentinels(sentinels: unknown, name: unknown, role: unknown): void 
   if (!Array.isArray(sentinels) || sentinels.length === 0 || !sentinels.every(isSentinel))
     throw new TypeError('sentinels: is not a list of sentinels, each { host, port }');
   if (!isNonEmptyString(name))
-    throw new TypeError("name: is missing: set it to the primary's name among the sentinels");
+    throw new TypeError("name: is missing; expected the primary's name among the sentinels");
   if (role !== undefined && role !== 'master')
     throw new TypeError(
-      `role: ${formatForLog(role)} is not 'master': counters can only be written to the primary`,
+      `role: ${formatForLog(role)} is not 'master'; counters can only be written to the primary`,
     );
 }
 
@@ -72,7 +72,7 @@ function rejectTogether(place: string, others: OptionValues): void {
   for (const [other, value] of Object.entries(others)) {
     if (isSet(value))
       throw new TypeError(
-        `${place} and ${other} cannot be used together: use { host, port }, { path } or { sentinels, name }`,
+        `${place} and ${other} cannot be used together; use { host, port }, { path } or { sentinels, name }`,
       );
   }
 }

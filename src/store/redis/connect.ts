@@ -55,7 +55,7 @@ async function loadIoredis(): Promise<Ioredis> {
   } catch (error) {
     throw new FreqLimitError(
       'FREQ_LIMIT_INVALID_OPTIONS',
-      'FreqLimitModule: redis: the package ioredis is not installed: run npm install ioredis',
+      'FreqLimitModule: redis: the package ioredis is not installed; run npm install ioredis',
       { cause: error },
     );
   }

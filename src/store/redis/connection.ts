@@ -1,5 +1,5 @@
 import { formatError } from '../../core/errors.js';
-import { isInItsDatabase, refusalOf } from './check-handshake.js';
+import { isInItsDatabase, refusalOf } from './database-check.js';
 import type { RedisClient } from './redis-option.js';
 
 /** A client and the state of its connections. A server is named as in `client.slots`. */
@@ -17,15 +17,15 @@ export interface Connection {
   isReturning(server: string): boolean;
   /** Resolves when one of the two above may have changed. */
   changed(): Promise<void>;
-  /** Closes the connection to this server if it stays silent. */
-  watch(server: string): void;
+  /** Call it after a timeout: closes the connection to this server if it stays silent. */
+  watchForSilence(server: string): void;
 }
 
 /** Called when a connection is lost or ready. */
 export interface ConnectionListener {
   /** The connection was lost, and the first reconnect has failed. */
   onLost(reason: string): void;
-  /** The server accepts the connection, but denies its user or its database. */
+  /** The server accepts the connection, but refuses its user or its database. */
   onRefused(reason: string): void;
   /** The connection may be used. */
   onReady(): void;

@@ -8,7 +8,7 @@ import { isAboutKey, isFull, isMoving, ReplyError, toFailure } from './errors.js
 import type { FullServers } from './full-servers.js';
 import { consumeLua } from './lua.generated.js';
 import { Script } from './script.js';
-import type { Call, Sender } from './sender.js';
+import type { ScriptCall, Sender } from './sender.js';
 import type { ServerHealth } from './server-health.js';
 import type { Servers } from './servers.js';
 
@@ -50,16 +50,16 @@ export class ConsumeCalls {
     const call = { ...encodeBatch(batch), server, requests: batch.size, deadline };
     try {
       const reply = await sender.call(CONSUME, call);
-      if (batch.isCharging) fullServers.noteRoom(server);
+      if (batch.changesCounters) fullServers.noteRoom(server);
       return reply;
     } catch (error) {
-      // the first write was denied, so nothing is counted
+      // the server refused the first write, so nothing is counted
       if (!isFull(error) || !fullServers.admits(server)) throw error;
       return this.callFull(call, error);
     }
   }
 
-  private async callFull(call: Call, error: unknown): Promise<unknown> {
+  private async callFull(call: ScriptCall, error: unknown): Promise<unknown> {
     const { sender, fullServers, log } = this.parts;
     try {
       const reply = await sender.call(CONSUME_WHEN_FULL, call);
@@ -67,7 +67,7 @@ export class ConsumeCalls {
       log.error(
         'FREQ_LIMIT_STORE_FULL',
         'full',
-        'Redis is full (maxmemory), so only a limited number of new counters is created: raise maxmemory, or give the ' +
+        'Redis is full (maxmemory), so only a limited number of new counters is created; raise maxmemory, or give the ' +
           'limiter its own Redis',
       );
       return reply;
@@ -87,7 +87,7 @@ export class ConsumeCalls {
       errorOfServer = error;
       return toFailure(error);
     });
-    if (errorOfServer === undefined) health.noteSuccess(breaker, batch.isCharging);
+    if (errorOfServer === undefined) health.noteSuccess(breaker, batch.changesCounters);
     else health.noteFailure(breaker, errorOfServer);
     return created;
   }

@@ -1,6 +1,6 @@
 import { type Check, type CheckResult, toResult } from '../../core/check.js';
 import type { Batch, BatchMember, CountedCheck, CounterEntry } from './batch.js';
-import { isIntegerText, toInteger, unexpectedReply } from './reply-values.js';
+import { isIntegerText, toInteger, UnexpectedReplyError } from './reply-values.js';
 
 // The only place that knows the positions of the arguments and the reply of lua/consume.lua.
 
@@ -69,17 +69,17 @@ function costText(cost: number): string {
  * @throws {TypeError} if the reply is not from this script
  */
 export function readReply(batch: Batch, reply: unknown, toError: (error: string) => Error): number {
-  if (!Array.isArray(reply)) throw unexpectedReply();
+  if (!Array.isArray(reply)) throw new UnexpectedReplyError();
   const [kind, ...values] = reply as readonly unknown[];
   const ends = batch.wantsEnds ? values.splice(-batch.counters.size).map(toInteger) : [];
   if (Number(kind) === ALL_PASS) return readAll(batch, values, ends);
   if (Number(kind) === EACH) return readEach(batch, values, ends, toError);
-  throw unexpectedReply();
+  throw new UnexpectedReplyError();
 }
 
 /** All requests pass: from the final state of a counter, the result of each check is computed in the order of arrival. */
 function readAll(batch: Batch, values: readonly unknown[], ends: readonly number[]): number {
-  if (values.length !== 2 * batch.counters.size) throw unexpectedReply();
+  if (values.length !== 2 * batch.counters.size) throw new UnexpectedReplyError();
   let created = 0;
   for (const counter of batch.counters.values()) {
     counter.used = toInteger(values[2 * counter.keyIndex - 2]) - counter.cost;
@@ -111,7 +111,7 @@ function readEach(
   ends: readonly number[],
   toError: (error: string) => Error,
 ): number {
-  if (values.length !== 2 * batch.checkCount) throw unexpectedReply();
+  if (values.length !== 2 * batch.checkCount) throw new UnexpectedReplyError();
   let created = 0;
   let next = 0;
   for (const member of batch.members) {

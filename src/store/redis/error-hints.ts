@@ -54,7 +54,7 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
 const MIN_ARGUMENT_LENGTH = 6;
 
 /** An error of a server or a client as one line for logs, with a hint on what to do if there is one. */
-export function describe(error: unknown): string {
+export function describeError(error: unknown): string {
   return withHint(formatError(withoutArguments(error)));
 }
 

@@ -1,6 +1,7 @@
 import { FreqLimitError, formatError } from '../../core/errors.js';
 import type { FailureKind } from './breaker.js';
-import { describe } from './error-hints.js';
+import { describeError } from './error-hints.js';
+import { UnexpectedReplyError } from './reply-values.js';
 import { withoutCommand } from './without-command.js';
 
 /** A call was not sent, because the client would queue it. */
@@ -16,12 +17,20 @@ export class ReplyError extends Error {
 /** The error of the store for any error of a call. */
 export function toFailure(error: unknown): FreqLimitError {
   if (error instanceof FreqLimitError) return error;
-  const problem = isReplyError(error) ? 'Redis returned an error' : 'Redis did not answer';
   const cause = withoutCommand(error);
-  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', `${problem}: ${describe(error)}`, { cause });
+  return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', `${problemOf(error)}: ${describeError(error)}`, {
+    cause,
+  });
 }
 
-export function kindOf(error: unknown): FailureKind {
+function problemOf(error: unknown): string {
+  if (isReplyError(error)) return 'Redis returned an error';
+  return error instanceof UnexpectedReplyError
+    ? 'Redis returned an unexpected reply'
+    : 'Redis did not answer';
+}
+
+export function failureKindOf(error: unknown): FailureKind {
   if (isReplyError(error) || error instanceof NotReadyError) return 'permanent';
   return isDisconnect(error) ? 'disconnected' : 'timeout';
 }
@@ -34,6 +43,12 @@ function isReplyError(error: unknown): boolean {
 /** The connection was lost, or there is none at the moment. */
 function isDisconnect(error: unknown): boolean {
   return /Connection is closed|max retries per request/.test(formatError(error));
+}
+
+/** Whether the server has refused AUTH, HELLO or SELECT. Another attempt is unlikely to succeed. */
+export function isRefusedHandshake(error: unknown): boolean {
+  const { command } = Object(error) as { readonly command?: { readonly name?: unknown } };
+  return isReplyError(error) && ['auth', 'hello', 'select'].includes(String(command?.name).toLowerCase());
 }
 
 /** The keys of one slot are moving from one server to another. Nothing was run. */

@@ -1,4 +1,4 @@
-import { isInItsDatabase, refusalOf, watchDatabase } from './check-handshake.js';
+import { isInItsDatabase, refusalOf, watchDatabase } from './database-check.js';
 import { type ClusterClient, ClusterNodes } from './cluster-nodes.js';
 import type { Connection } from './connection.js';
 import type { RedisClient } from './redis-option.js';
@@ -41,7 +41,7 @@ export abstract class FollowedConnection implements Connection {
   }
 
   abstract close(): Promise<void>;
-  abstract watch(server: string): void;
+  abstract watchForSilence(server: string): void;
   /** Connects and waits until the connection is ready, for a second at most. Never rejects. */
   protected abstract connect(): Promise<void>;
   protected abstract onReady(): void;

@@ -38,7 +38,7 @@ export class FullServers {
     return {
       ...health,
       reason:
-        'Redis is full (maxmemory), so only a limited number of new counters is created: raise maxmemory',
+        'Redis is full (maxmemory), so only a limited number of new counters is created; raise maxmemory',
     };
   }
 }

@@ -34,7 +34,7 @@ export function rejectUnknown(
   for (const name of propertiesOf(given)) {
     if (known.has(name)) continue;
     const hint = hintFor(name);
-    if (hint !== undefined) throw new TypeError(`${prefix}${name}: is not an option here: ${hint}`);
+    if (hint !== undefined) throw new TypeError(`${prefix}${name}: is not an option here; ${hint}`);
     if (isPlain && !isLenient)
       throw new TypeError(
         `${prefix}${name}: is not an option of ioredis 5.3 to 6.0; to use an option of a later version, pass a client`,

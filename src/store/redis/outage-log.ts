@@ -28,11 +28,11 @@ export class OutageLog {
   begin(reason: string): void {
     if (this.outage !== undefined) return;
     this.outage = { since: new Date(), startedAtMs: performance.now(), reason, isLogged: false };
-    this.remind();
+    this.logIfNeeded();
   }
 
-  /** Call it for each request that is decided without Redis: logs an outage that was not logged among many short ones. */
-  remind(): void {
+  /** Logs the outage, unless it is logged already, or too many others were in this minute. Call it for each request. */
+  logIfNeeded(): void {
     if (this.outage === undefined || this.outage.isLogged || !this.mayLog()) return;
     this.outage.isLogged = true;
     this.log.error(

@@ -1,10 +1,10 @@
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
-import { isRefusedHandshake } from './check-handshake.js';
 import { serverOf } from './cluster-nodes.js';
 import type { ConnectionListener } from './connection.js';
 import { waitAtMost } from './deadline.js';
-import { describe } from './error-hints.js';
+import { describeError } from './error-hints.js';
+import { isRefusedHandshake } from './errors.js';
 import { FollowedConnection } from './followed-connection.js';
 import { reviveAfterBrokenLookUp } from './revive.js';
 import { THE_SERVER } from './servers.js';
@@ -41,7 +41,7 @@ export class OwnConnection extends FollowedConnection {
     return this.closing;
   }
 
-  watch(server: string): void {
+  watchForSilence(server: string): void {
     this.watches.get(server)?.start();
   }
 
@@ -91,7 +91,8 @@ export class OwnConnection extends FollowedConnection {
   private reportLost(): void {
     if (this.closing !== undefined) return;
     const { lastError } = this;
-    const problem = lastError === undefined ? 'the connection is closed' : describe(rootError(lastError));
+    const problem =
+      lastError === undefined ? 'the connection is closed' : describeError(rootError(lastError));
     if (isRefusedHandshake(lastError)) this.listener.onRefused(`Redis refused the connection: ${problem}`);
     else this.listener.onLost(`Redis cannot be reached: ${problem}`);
   }

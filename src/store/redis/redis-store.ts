@@ -34,7 +34,15 @@ export interface RedisStoreOptions {
   readonly placement: HashTags | undefined;
 }
 
-/** What the store is made of, from the connection upward: each part uses only those before it. */
+/**
+ * What the store is made of, from the connection upward: each part uses only those before it. A request takes the way from
+ * the end to the start:
+ *
+ * - `coalescer` puts it into a batch with others of the same turn of the event loop;
+ * - `batches` sends each batch: as one call, or by key while a slot is moving;
+ * - `ConsumeCalls` (in `batches`) calls the script, reads the reply, and reports the outcome to `health`;
+ * - `sender` writes the call, or waits for a connection that was just lost.
+ */
 interface RedisStoreParts {
   readonly servers: Servers;
   readonly health: ServerHealth;
@@ -112,7 +120,7 @@ export class RedisStore implements Store {
   health(): StoreHealth {
     const { probes, fullServers, health } = this.parts;
     probes.probeAll();
-    return fullServers.withWarning(health.health());
+    return fullServers.withWarning(health.storeHealth());
   }
 
   open(): Promise<void> {
@@ -136,7 +144,7 @@ export class RedisStore implements Store {
     if (first === undefined) return Promise.resolve([]);
     const { servers, health, refunds, batches, coalescer } = this.parts;
     if (!this.mayCall(servers.of(first.key), tagged, charging)) {
-      health.remind();
+      health.logOutage();
       return Promise.reject(health.toError());
     }
     const deadline =
@@ -150,7 +158,7 @@ export class RedisStore implements Store {
 
   /**
    * Whether a request may call a server. If its breaker is open, only a charge may try it: a server that answers a peek may
-   * still deny charges. For a peek, a probe charges a counter of the limiter's own.
+   * still refuse charges. For a peek, a probe charges a counter of the limiter's own.
    */
   private mayCall(server: string, checks: readonly Check[], charging: boolean): boolean {
     const breaker = this.parts.health.breakerOf(server);
@@ -160,7 +168,7 @@ export class RedisStore implements Store {
     return false;
   }
 
-  /** The checks with their keys in Redis. */
+  /** The checks with their keys in Redis: with a hash tag in a Cluster, unchanged elsewhere. */
   private withHashTags(checks: readonly Check[]): readonly Check[] {
     const { placement } = this.options;
     if (placement === undefined) return checks;

@@ -1,5 +1,5 @@
 import { type Check, type CheckResult, toResult } from '../../core/check.js';
-import { toInteger, unexpectedReply } from './reply-values.js';
+import { toInteger, UnexpectedReplyError } from './reply-values.js';
 
 // The only place that knows the positions of the arguments and the reply of lua/refund.lua.
 
@@ -29,7 +29,7 @@ export function encodeRefunds(refunds: readonly Refund[]): {
 
 /** The results as they are after the refunds. */
 export function readRefunds(refunds: readonly Refund[], reply: unknown): CheckResult[] {
-  if (!Array.isArray(reply) || reply.length !== 2 * refunds.length) throw unexpectedReply();
+  if (!Array.isArray(reply) || reply.length !== 2 * refunds.length) throw new UnexpectedReplyError();
   const values = reply as readonly unknown[];
   return refunds.map(({ check, result }, i) =>
     toResult(check, result.allowed, toInteger(values[2 * i]), toInteger(values[2 * i + 1])),

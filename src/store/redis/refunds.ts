@@ -69,7 +69,7 @@ export class Refunds {
     } catch (error) {
       const { message } = toFailure(error);
       this.parts.log.error(
-        'FREQ_LIMIT_STORE_ERROR',
+        'FREQ_LIMIT_REFUND_FAILED',
         message,
         `Refund failed; the request stays counted: ${message}`,
       );

@@ -26,7 +26,7 @@ export class Script {
   }
 }
 
-type Call = (
+type SendScript = (
   client: RedisClient,
   command: 'evalsha' | 'eval',
   script: string,
@@ -34,7 +34,7 @@ type Call = (
   args: readonly string[],
 ) => Promise<unknown>;
 
-const callPlainly: Call = (client, command, script, keys, args) =>
+const callPlainly: SendScript = (client, command, script, keys, args) =>
   client[command](script, keys.length, ...keys, ...args);
 
 /**
@@ -49,10 +49,11 @@ function poolsCalls(client: RedisClient): boolean {
   return enableAutoPipelining;
 }
 
-const callAlone: Call = async (client, command, script, keys, args) => {
+const callAlone: SendScript = async (client, command, script, keys, args) => {
   const answers = await client.pipeline?.([[command, script, keys.length, ...keys, ...args]]).exec();
   const [first] = answers ?? [];
-  if (first === undefined) throw new Error('the client does not support pipelines');
+  if (first === undefined)
+    throw new Error('the client returned nothing for a pipeline; create it without enableAutoPipelining');
   const [error, answer] = first;
   if (error !== null) throw error;
   return answer;

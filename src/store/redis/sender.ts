@@ -8,7 +8,7 @@ import type { Script } from './script.js';
 const MAX_HELD_REQUESTS = 5_000;
 
 /** What a call may wait for, and how long. */
-export interface Wait {
+export interface CallTarget {
   /** The server of its keys. */
   readonly server: string;
   /** How many requests wait for it. */
@@ -17,7 +17,7 @@ export interface Wait {
 }
 
 /** A call of a script. */
-export interface Call extends Wait {
+export interface ScriptCall extends CallTarget {
   readonly keys: readonly string[];
   readonly args: readonly string[];
 }
@@ -33,25 +33,28 @@ export class Sender {
   constructor(private readonly connection: Connection) {}
 
   /** Runs a script on a server. */
-  call(script: Script, call: Call): Promise<unknown> {
+  call(script: Script, call: ScriptCall): Promise<unknown> {
     return this.run(call, (client) => script.run(client, call.keys, call.args));
   }
 
   /** Runs any command on a server. */
-  run<T>(wait: Wait, command: (client: RedisClient) => Promise<T>): Promise<T> {
+  run<T>(wait: CallTarget, command: (client: RedisClient) => Promise<T>): Promise<T> {
     if (this.connection.isReady(wait.server)) return this.write(wait, command);
     return this.hold(wait).then(() => this.write(wait, command));
   }
 
-  private write<T>({ server, deadline }: Wait, command: (client: RedisClient) => Promise<T>): Promise<T> {
+  private write<T>(
+    { server, deadline }: CallTarget,
+    command: (client: RedisClient) => Promise<T>,
+  ): Promise<T> {
     const { connection } = this;
     return deadline.wait(command(connection.client), () => {
-      connection.watch(server);
+      connection.watchForSilence(server);
     });
   }
 
   /** Waits for the first connect or reconnect, until the call's deadline. */
-  private async hold({ server, requests, deadline }: Wait): Promise<void> {
+  private async hold({ server, requests, deadline }: CallTarget): Promise<void> {
     const { connection } = this;
     await deadline.wait(connection.open());
     while (!connection.isReady(server)) {

@@ -3,7 +3,7 @@ import type { Log } from '../../core/log.js';
 import type { StoreHealth } from '../../core/store.js';
 import { Breaker } from './breaker.js';
 import type { ConnectionListener } from './connection.js';
-import { kindOf, NotReadyError, toFailure } from './errors.js';
+import { failureKindOf, NotReadyError, toFailure } from './errors.js';
 import { OutageLog } from './outage-log.js';
 import { type Servers, THE_SERVER } from './servers.js';
 
@@ -41,7 +41,7 @@ export class ServerHealth implements ConnectionListener {
     return breaker;
   }
 
-  health(): StoreHealth {
+  storeHealth(): StoreHealth {
     if (this.open.size > 0) this.removeStaleServers();
     const { reason } = this;
     const since = reason === undefined ? undefined : this.outages.since;
@@ -58,15 +58,15 @@ export class ServerHealth implements ConnectionListener {
     return new FreqLimitError('FREQ_LIMIT_STORE_FAILED', this.reason ?? 'Redis did not answer');
   }
 
-  /** Call it for each request that is decided without Redis, so that the outage is logged. */
-  remind(): void {
-    this.outages.remind();
+  /** Logs the outage, unless it is logged already. Call it for each request that is decided without Redis. */
+  logOutage(): void {
+    this.outages.logIfNeeded();
   }
 
-  /** @param isCharge whether the call has changed a counter */
-  noteSuccess(breaker: Breaker, isCharge: boolean): void {
-    // a server that answers a peek may still deny charges
-    if (breaker.isOpen && !isCharge) return;
+  /** @param changesCounters whether the call was one that changes a counter */
+  noteSuccess(breaker: Breaker, changesCounters: boolean): void {
+    // a server that answers a peek may still refuse charges
+    if (breaker.isOpen && !changesCounters) return;
     this.hasLastCallFailed = false;
     this.close(breaker);
   }
@@ -74,7 +74,7 @@ export class ServerHealth implements ConnectionListener {
   /** @returns the error for the requests of the call */
   noteFailure(breaker: Breaker, error: unknown): FreqLimitError {
     const failure = toFailure(error);
-    const kind = kindOf(error);
+    const kind = failureKindOf(error);
     // a call that was not sent says nothing about the server
     if (!(error instanceof NotReadyError)) this.hasLastCallFailed = true;
     breaker.fail(failure.message, kind);

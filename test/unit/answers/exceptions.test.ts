@@ -8,7 +8,7 @@ import {
 import type { Header } from '../../../src/answers/headers.js';
 import type { ResponseHeaders } from '../../../src/answers/response-headers.js';
 import type { ResolvedAdapter } from '../../../src/contexts/adapters.js';
-import { kindOfType } from '../../../src/contexts/context-kind.js';
+import { contextKindOfType } from '../../../src/contexts/context-kind.js';
 import { FreqLimitError } from '../../../src/core/errors.js';
 import { toVerdict } from '../../../src/core/verdict.js';
 import { RuleError } from '../../../src/rules/evaluate.js';
@@ -28,7 +28,7 @@ const VERDICT = toVerdict([
   result({ name: 'narrow', allowed: false, remaining: 0, retryAfterMs: 7_600 }),
   result({ name: 'secret', allowed: false, remaining: 0, retryAfterMs: 5 }),
 ]);
-const HTTP: ResolvedAdapter = { ...kindOfType('http'), type: 'http' };
+const HTTP: ResolvedAdapter = { ...contextKindOfType('http'), type: 'http' };
 
 const log = captureLog();
 let headers: Header[];
@@ -141,7 +141,7 @@ describe('a denied request', () => {
 
 describe('a request without its key', () => {
   const missing = (paths: string[], isTooLong?: true): MissingKey =>
-    ({ missingKey: { key: { paths } }, ...(isTooLong && { isTooLong }) }) as unknown as MissingKey;
+    ({ rule: { key: { paths } }, ...(isTooLong && { isTooLong }) }) as unknown as MissingKey;
 
   it.each([
     [missing(['body.phone']), 'Missing required value: body.phone'],

@@ -1,7 +1,7 @@
 import type { ContextType } from '@nestjs/common';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { Adapters } from '../../../src/contexts/adapters.js';
-import { kindOf } from '../../../src/contexts/context-kind.js';
+import { contextKindOf } from '../../../src/contexts/context-kind.js';
 
 function contextOf(type: string, ...args: unknown[]): ExecutionContextHost {
   const context = new ExecutionContextHost(args);
@@ -23,7 +23,7 @@ describe('a kind of contexts', () => {
     ['queue', [first, second], undefined],
   ])('%s knows which argument belongs to one call: %j', (type, args, own) => {
     const context = contextOf(type, ...args);
-    expect(kindOf(context).ownArgument(context)).toEqual(own);
+    expect(contextKindOf(context).ownArgument(context)).toEqual(own);
   });
 
   it.each([
@@ -33,7 +33,7 @@ describe('a kind of contexts', () => {
     ['rpc', false, true, false],
     ['queue', false, true, false],
   ])('%s: HTTP %j, shared responses %j, returned errors fail %j', (type, isHttp, shares, fails) => {
-    const { sharesResponse, failsByReturnedError, ...kind } = kindOf(contextOf(type));
+    const { sharesResponse, failsByReturnedError, ...kind } = contextKindOf(contextOf(type));
     expect([kind.isHttp, sharesResponse, failsByReturnedError]).toEqual([isHttp, shares, fails]);
   });
 });

@@ -58,7 +58,7 @@ describe('formatError', () => {
   it.each([
     [new Error('no luck'), 'no luck'],
     [new Error('two\nlines'), 'two\\nlines'],
-    ['a text', '"a text"'],
+    ['a string', '"a string"'],
     [undefined, 'undefined'],
     [{ message: 'like an error' }, 'like an error'],
     [{ message: '', code: 'ECONNREFUSED' }, 'ECONNREFUSED'],

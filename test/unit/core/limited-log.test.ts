@@ -16,24 +16,24 @@ describe('a limited log', () => {
     log = new Log(target).limited(1_000, () => nowMs);
   });
   const warn = (kind: string): void => {
-    log.warn('FREQ_LIMIT_STORE_ERROR', kind, kind);
+    log.warn('FREQ_LIMIT_REFUND_FAILED', kind, kind);
   };
 
   it('writes one line of each kind per period and counts the others', () => {
     for (const kind of ['a', 'a', 'b', 'a']) warn(kind);
-    expect(lines).toEqual(['FREQ_LIMIT_STORE_ERROR: a', 'FREQ_LIMIT_STORE_ERROR: b']);
+    expect(lines).toEqual(['FREQ_LIMIT_REFUND_FAILED: a', 'FREQ_LIMIT_REFUND_FAILED: b']);
     nowMs += 999;
     warn('a');
     expect(lines).toHaveLength(2);
     nowMs += 1;
     for (const kind of ['a', 'a', 'b']) warn(kind);
     expect(lines.slice(2)).toEqual([
-      'FREQ_LIMIT_STORE_ERROR: a (3 similar lines not logged since the last one)',
-      'FREQ_LIMIT_STORE_ERROR: b',
+      'FREQ_LIMIT_REFUND_FAILED: a (3 similar lines not logged since the last one)',
+      'FREQ_LIMIT_REFUND_FAILED: b',
     ]);
     nowMs += 5_000;
-    log.error('FREQ_LIMIT_STORE_ERROR', 'a', (leftOut) => `${leftOut} left out`);
-    expect(lines.at(-1)).toBe('FREQ_LIMIT_STORE_ERROR: 1 left out');
+    log.error('FREQ_LIMIT_REFUND_FAILED', 'a', (leftOut) => `${leftOut} left out`);
+    expect(lines.at(-1)).toBe('FREQ_LIMIT_REFUND_FAILED: 1 left out');
   });
 
   it('remembers at most a thousand kinds', () => {

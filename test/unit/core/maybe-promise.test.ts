@@ -26,9 +26,9 @@ describe('attempt', () => {
   it('turns a throw into a rejection with the same value', async () => {
     const failed = attempt(() => {
       // eslint-disable-next-line @typescript-eslint/only-throw-error -- anything may be thrown
-      throw 'a text';
+      throw 'a string';
     });
-    await expect(failed).rejects.toBe('a text');
+    await expect(failed).rejects.toBe('a string');
   });
 });
 

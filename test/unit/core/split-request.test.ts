@@ -371,15 +371,15 @@ describe('any history of requests in groups', () => {
   ])('has the same results and counters as in a single store: %s', async (_, decide) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (history) => {
-        const [alone, parted] = [memory(), memory()];
+        const [alone, split] = [memory(), memory()];
         for (const one of history) {
-          for (const { advance } of [alone, parted]) advance(one.waitMs);
-          expect(await decide(groupChecks(one.checks, groupOf), parted.store, 0)).toEqual(
+          for (const { advance } of [alone, split]) advance(one.waitMs);
+          expect(await decide(groupChecks(one.checks, groupOf), split.store, 0)).toEqual(
             alone.store.consume(one.checks),
           );
         }
         const all = ['a', 'b', 'c'].flatMap((letter) => [0, 1, 2].map((n) => check(`${letter}${n}`)));
-        expect(parted.store.peek(all)).toEqual(alone.store.peek(all));
+        expect(split.store.peek(all)).toEqual(alone.store.peek(all));
       }),
       { numRuns: 300 },
     );

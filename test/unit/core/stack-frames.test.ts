@@ -20,7 +20,7 @@ describe('the frames of an error', () => {
     ['was changed', (message: string) => `key: ${message}`],
     ['was shortened', (message: string) => message.slice(0, 1)],
     ['was taken away', () => ''],
-    ['is not a text any more', () => 5 as unknown as string],
+    ['is not a string any more', () => 5 as unknown as string],
   ])('contain no line of a client if the message %s', (_, change) => {
     const error = thrower(FORGED);
     expect(error.stack).toContain('admin');
@@ -42,7 +42,7 @@ describe('the frames of an error', () => {
 
   it.each([
     ['no stack', {}],
-    ['a stack that is not a text', { stack: 5 }],
+    ['a stack that is not a string', { stack: 5 }],
     ['a stack of other words', { stack: 'Error: a\n    at home' }],
     ['nothing', undefined],
   ])('are none of %s', (_, error) => {

@@ -69,10 +69,10 @@ describe('OptionReader', () => {
   );
 
   it.each([
-    [{ ttl: 1 }, 'ttl: unknown option; did you mean window? (known: window, limit)'],
-    [{ size: 1 }, 'size: unknown option (known: window, limit)'],
-    [{ toString: 1 }, 'toString: unknown option (known: window, limit)'],
-    [JSON.parse('{"__proto__":1}'), '__proto__: unknown option (known: window, limit)'],
+    [{ ttl: 1 }, 'ttl: is not an option; did you mean window? (options: window, limit)'],
+    [{ size: 1 }, 'size: is not an option (options: window, limit)'],
+    [{ toString: 1 }, 'toString: is not an option (options: window, limit)'],
+    [JSON.parse('{"__proto__":1}'), '__proto__: is not an option (options: window, limit)'],
   ])('throws for an unknown option: %j', (value, message) => {
     expect(() => reader.object(value, ['window', 'limit'], { ttl: 'window' })).toThrow(message);
   });

@@ -3,7 +3,7 @@ import { UNLIMITED } from '../../../src/core/verdict.js';
 import {
   claimSettlement,
   type Decision,
-  type End,
+  type HandlerEnd,
   findDecision,
   runWithDecision,
   saveDecision,
@@ -22,7 +22,7 @@ function contextOf(args: unknown[], type = 'http', name: 'find' | 'list' = 'find
   return context;
 }
 
-const ENDED: End = { succeeded: true, error: undefined };
+const ENDED: HandlerEnd = { succeeded: true, error: undefined };
 const decision = (settle?: Decision['settle']): Decision => ({ verdict: { ...UNLIMITED }, settle });
 
 describe('a saved decision', () => {
@@ -61,8 +61,8 @@ describe('a saved decision', () => {
 });
 
 describe('a settlement', () => {
-  const settled: End[] = [];
-  const settle = (end: End): void => void settled.push(end);
+  const settled: HandlerEnd[] = [];
+  const settle = (end: HandlerEnd): void => void settled.push(end);
   beforeEach(() => (settled.length = 0));
 
   it('is claimed once', async () => {

@@ -37,12 +37,12 @@ import {
   isFieldOrReference,
   isGateway,
   isOperation,
+  isRawStream,
   isRedirect,
   isRoute,
   isServerProperty,
   isSubscribed,
   methodFactsOf,
-  patternsOf,
   pluginTypeOf,
   sendsResponseItself,
   setApiResponses,
@@ -235,14 +235,16 @@ describe('message handlers', () => {
   const of = (name: keyof Messages): object => method(Messages, name);
 
   it('reads patterns', () => {
-    expect(patternsOf(of('message'))).toEqual([{ cmd: 'sum' }]);
-    expect(patternsOf(of('event'))).toEqual(['created']);
-    expect(patternsOf(of('other'))).toEqual([]);
     expect(methodFactsOf(of('message'))).toContainEqual([{ cmd: 'sum' }]);
+    expect(methodFactsOf(of('event'))).toContainEqual(['created']);
+    expect(methodFactsOf(of('other'))).toEqual(Array(6).fill(undefined));
+    const stream = [{ service: 'Limits', rpc: 'Stream', streaming: 'pt_stream' }];
+    expect(methodFactsOf(of('stream'))).toContainEqual(stream);
   });
 
-  it('reads that a gRPC stream is raw', () => {
-    expect(patternsOf(of('stream'))).toEqual([{ service: 'Limits', rpc: 'Stream', streaming: 'pt_stream' }]);
+  it('tells a raw gRPC stream from other handlers', () => {
+    const names = ['message', 'event', 'stream', 'other'] as const;
+    expect(names.map((name) => isRawStream(of(name)))).toEqual([false, false, true, false]);
   });
 
   it('tells handlers of patterns from other methods', () => {

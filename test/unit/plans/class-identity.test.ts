@@ -29,21 +29,21 @@ describe('the identity of a class', () => {
     expect(textOf(cats('a'))).not.toBe(textOf(cats('a'), { ...PLACE, moduleName: 'Other' }));
   });
 
-  it('does not hold a name that is made at run time, and then tells classes apart by handlers and tokens', () => {
+  it('does not contain a generated name, and then distinguishes classes by handlers and tokens', () => {
     expect(textOf(made('a'))).toBe(textOf(made('a')));
     expect(textOf(made('a'))).not.toBe(textOf(made('b')));
     expect(textOf(made('a'))).not.toBe(textOf(made('a'), { ...PLACE, tokens: ['cats'] }));
     expect(new ClassIdentities().identify(made('a'), PLACE).label).toBe('Crud');
   });
 
-  it('depends on order where all else is alike', () => {
+  it('depends on the order of classes that are otherwise equal', () => {
     const identities = new ClassIdentities();
     const [one, other] = [made('a'), made('a')].map((classRef) => identities.identify(classRef, PLACE));
     expect(one!.facts).toBe(other!.facts);
     expect(other!.text).toBe(`${one!.text}#2`);
   });
 
-  it('can be told of handlers that hold anything', () => {
+  it('is possible for handlers with any metadata', () => {
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
     const odd = (value: unknown): ClassRef => {
@@ -67,6 +67,6 @@ it.each([
   ['Facade2Deadbeef', false],
   ['V20240101', false],
   ['', false],
-])('the name %j is made at run time: %s', (name, expected) => {
+])('the name %j is generated: %s', (name, expected) => {
   expect(isMadeAtRunTime(name)).toBe(expected);
 });

@@ -90,7 +90,7 @@ describe('the functions of an instance', () => {
   it('have the plans of the methods whose place they take', () => {
     const plans = plansOf(Wrapping);
     const instance = plans.appClass!.instance() as Wrapping;
-    plans.planInstance();
+    plans.planBoundMethods();
     expect(limits(plans, instance.list)).toEqual([5]);
   });
 });

@@ -1,5 +1,5 @@
 import { FreqLimit } from '../../../src/decorators/freq-limit.decorator.js';
-import { declaredClasses } from '../../../src/plans/discover-classes.js';
+import { knownClasses } from '../../../src/plans/discover-classes.js';
 import type { ClassRef } from '../../../src/rules/class-ref.js';
 import { fakeDiscovery, ofClass, registryOf } from './fake-discovery.js';
 
@@ -9,7 +9,7 @@ describe('the registry of classes', () => {
     list() {}
   }
   const providers = (classRef: new () => object) =>
-    declaredClasses(fakeDiscovery({ providers: [ofClass(classRef)] }));
+    knownClasses(fakeDiscovery({ providers: [ofClass(classRef)] }));
   const copyTo = (classRef: ClassRef): void => {
     for (const name of ['constructor', 'list']) {
       const descriptor = Object.getOwnPropertyDescriptor(Listing.prototype, name)!;

@@ -1,5 +1,5 @@
 import { Resolver } from '@nestjs/graphql';
-import { declaredClasses, madeClasses } from '../../../src/plans/discover-classes.js';
+import { knownClasses, classesOfInstances } from '../../../src/plans/discover-classes.js';
 import { fakeDiscovery, ofClass, ofFactory } from './fake-discovery.js';
 
 class Cats {}
@@ -15,7 +15,7 @@ describe('declared classes', () => {
       controllers: [ofClass(Cats)],
       providers: [ofClass(Words), ofFactory(new Words()), { metatype: undefined }],
     });
-    expect(declaredClasses(discovery).map(({ classRef, roles }) => [classRef, [...roles]])).toEqual([
+    expect(knownClasses(discovery).map(({ classRef, roles }) => [classRef, [...roles]])).toEqual([
       [Cats, ['controller']],
       [Words, ['provider']],
     ]);
@@ -29,7 +29,7 @@ describe('declared classes', () => {
         ofClass(Cats, { host: { metatype: OneModule }, token: 'cats' }),
       ],
     });
-    expect(declaredClasses(discovery)).toEqual([
+    expect(knownClasses(discovery)).toEqual([
       expect.objectContaining({
         classRef: Cats,
         moduleName: 'OneModule,OtherModule',
@@ -40,7 +40,7 @@ describe('declared classes', () => {
   });
 
   it('have an instance unless each request gets a new one', () => {
-    const [one, perRequest] = declaredClasses(
+    const [one, perRequest] = knownClasses(
       fakeDiscovery({ providers: [ofClass(Cats), ofClass(Words, { isStatic: false })] }),
     );
     expect(one!.instance()).toBeInstanceOf(Cats);
@@ -50,7 +50,7 @@ describe('declared classes', () => {
 
 describe('made classes', () => {
   const made = (...instances: unknown[]) =>
-    madeClasses(fakeDiscovery({ providers: instances.map((instance) => ofFactory(instance)) }));
+    classesOfInstances(fakeDiscovery({ providers: instances.map((instance) => ofFactory(instance)) }));
 
   it('are those of instances from factories that have metadata', () => {
     class WithoutMetadata {}
@@ -59,7 +59,7 @@ describe('made classes', () => {
 
   it('are not those of classes that Nest knows, or of aliases', () => {
     const providers = [ofClass(Words), ofFactory(new Words(), { isAlias: true })];
-    expect(madeClasses(fakeDiscovery({ providers }))).toEqual([]);
+    expect(classesOfInstances(fakeDiscovery({ providers }))).toEqual([]);
   });
 
   it('are not found in anything else that a factory makes', () => {

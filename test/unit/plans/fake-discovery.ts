@@ -1,6 +1,6 @@
 import type { DiscoveryService } from '@nestjs/core';
 import { ClassRegistry } from '../../../src/plans/class-registry.js';
-import { declaredClasses } from '../../../src/plans/discover-classes.js';
+import { knownClasses } from '../../../src/plans/discover-classes.js';
 import type { PlanOptions } from '../../../src/plans/plan-options.js';
 import { Planner } from '../../../src/plans/planner.js';
 import { FreqLimitPlans } from '../../../src/plans/plans.js';
@@ -65,6 +65,6 @@ export function plansOf(
 /** A registry of these controllers. */
 export function registryOf(...classes: (new () => object)[]): ClassRegistry {
   const registry = new ClassRegistry(new Planner(OPTIONS));
-  registry.add(declaredClasses(fakeDiscovery({ controllers: classes.map((one) => ofClass(one)) })));
+  registry.add(knownClasses(fakeDiscovery({ controllers: classes.map((one) => ofClass(one)) })));
   return registry;
 }

@@ -33,7 +33,7 @@ class Gateway extends All {}
 @Resolver()
 class Words extends All {}
 
-type Role = 'controller' | 'provider' | 'made';
+type Role = 'controller' | 'provider' | 'instance';
 
 /** The methods that are handlers in a class of this role. */
 function kindsIn(classRef: AppClass['classRef'], role: Role, handlerMetadata?: symbol): string[] {
@@ -57,7 +57,7 @@ it.each<[string, AppClass['classRef'], Role, string[]]>([
   ['a controller has routes and patterns', Routes, 'controller', ['route', 'pattern']],
   ['a provider has operations and fields', Words, 'provider', ['operation', 'field']],
   ['a gateway has messages too', Gateway, 'provider', ['gateway', 'operation', 'field']],
-  ['an instance of a factory has operations and fields', Gateway, 'made', ['operation', 'field']],
+  ['an instance of a factory has operations and fields', Gateway, 'instance', ['operation', 'field']],
 ])('%s', (_, classRef, role, expected) => {
   expect(kindsIn(classRef, role)).toEqual(expected);
 });

@@ -24,8 +24,8 @@ class Words {
 
 /** As at start-up. */
 function startUp(plans: FreqLimitPlans): void {
-  plans.planDeclared();
-  plans.planMade();
+  plans.planKnownClasses();
+  plans.planClassesOfInstances();
   plans.throwErrors();
 }
 
@@ -37,10 +37,10 @@ function limitOf(plans: FreqLimitPlans, classRef: ClassRef, name: string): unkno
 describe('start-up', () => {
   it('plans declared classes first, and those of factories when they are made', () => {
     const plans = plansOf({ controllers: [ofClass(Cats)], providers: [ofFactory(new Words())] });
-    const names = (handlers: ReturnType<FreqLimitPlans['planMade']>) =>
+    const names = (handlers: ReturnType<FreqLimitPlans['planClassesOfInstances']>) =>
       handlers.map(({ classRef, name, kind }) => [classRef, name, kind]);
-    expect(names(plans.planDeclared())).toEqual([[Cats, 'list', 'route']]);
-    expect(names(plans.planMade())).toEqual([[Words, 'word', 'operation']]);
+    expect(names(plans.planKnownClasses())).toEqual([[Cats, 'list', 'route']]);
+    expect(names(plans.planClassesOfInstances())).toEqual([[Words, 'word', 'operation']]);
     expect(names(plans.guardedHandlers())).toEqual([
       [Cats, 'list', 'route'],
       [Words, 'word', 'operation'],
@@ -49,7 +49,7 @@ describe('start-up', () => {
 
   it('gives a handler one plan, made once', () => {
     const plans = plansOf({ controllers: [ofClass(Cats)] });
-    const [planned] = plans.planDeclared();
+    const [planned] = plans.planKnownClasses();
     startUp(plans);
     expect(plans.of(Cats, Cats.prototype.list)).toBe(planned!.plan);
     expect(plans.guardedHandlers()[0]!.plan).toBe(planned!.plan);
@@ -91,7 +91,7 @@ describe('wrong declarations', () => {
 
   it('do not stop the planning of others', () => {
     const plans = plansOf({ controllers: [ofClass(Wrong)] });
-    expect(plans.planDeclared().map(({ name }) => name)).toEqual(['right']);
+    expect(plans.planKnownClasses().map(({ name }) => name)).toEqual(['right']);
   });
 
   it('of the module are reported once, although all plans have them', () => {
@@ -99,8 +99,8 @@ describe('wrong declarations', () => {
       { controllers: [ofClass(Wrong)], providers: [ofFactory(new WrongToo())] },
       { rules: [{ window: '1m', limit: -7 }], namedRules: { login: { window: '1m', limit: -8 } } },
     );
-    plans.planDeclared();
-    plans.planMade();
+    plans.planKnownClasses();
+    plans.planClassesOfInstances();
     const error = thrownBy(() => {
       plans.throwErrors();
     });
@@ -113,8 +113,8 @@ describe('wrong declarations', () => {
 
   it('are reported together, with class and method, also those of what factories made', () => {
     const plans = plansOf({ controllers: [ofClass(Wrong)], providers: [ofFactory(new WrongToo())] });
-    plans.planDeclared();
-    plans.planMade();
+    plans.planKnownClasses();
+    plans.planClassesOfInstances();
     const { message } = thrownBy(() => {
       plans.throwErrors();
     });
@@ -127,7 +127,7 @@ describe('wrong declarations', () => {
 
   it('stop a request for the handler, each time', () => {
     const plans = plansOf({ controllers: [ofClass(Wrong)] });
-    plans.planDeclared();
+    plans.planKnownClasses();
     for (let i = 0; i < 2; i++) expect(() => limitOf(plans, Wrong, 'one')).toThrow('limit: -1');
   });
 });
@@ -152,14 +152,14 @@ describe('rules that share their counters', () => {
 
   it('must have the same key', () => {
     expect(errorOf({ key: '{ip}' }, { key: '{body.phone}' })).toBe(
-      '@FreqLimit on Two.other: key: it shares counters with the rule at @FreqLimit on Two.one but uses a different key; ' +
+      '@FreqLimit on Two.other: key: this rule shares counters with the rule at @FreqLimit on Two.one but uses a different key; ' +
         'give one of them another name, or both the same key',
     );
   });
 
   it('must have the same normalize', () => {
     expect(errorOf({ key: '{body.a}' }, { key: '{body.a}', normalize: 'email' })).toContain(
-      'normalize: it shares counters with the rule at @FreqLimit on Two.one but uses a different normalize',
+      'normalize: this rule shares counters with the rule at @FreqLimit on Two.one but uses a different normalize',
     );
   });
 
@@ -187,8 +187,8 @@ describe('the rules of a name', () => {
     { rules: [{ window: '1h', limit: 9, name: 'global' }] },
   );
   startUp(plans);
-  const names = (...args: Parameters<FreqLimitPlans['named']>) =>
-    plans.named(...args).map(({ name }) => name);
+  const names = (...args: Parameters<FreqLimitPlans['rulesOf']>) =>
+    plans.rulesOf(...args).map(({ name }) => name);
 
   it('are those of the module, of a class, or of a handler', () => {
     expect(names(undefined, undefined)).toEqual(['global']);

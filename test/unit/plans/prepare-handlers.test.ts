@@ -47,7 +47,8 @@ class Handlers {
 
 it('gives each handler the interceptors that its plan needs, once', () => {
   // two applications of one process have the same classes
-  for (let i = 0; i < 2; i++) prepareHandlers(plansOf({ controllers: [ofClass(Handlers)] }).planDeclared());
+  for (let i = 0; i < 2; i++)
+    prepareHandlers(plansOf({ controllers: [ofClass(Handlers)] }).planKnownClasses());
   const { prototype } = Handlers;
   expect(interceptorsOf(prototype.plain)).toEqual([]);
   expect(interceptorsOf(prototype.counted)).toEqual([OUTCOME_INTERCEPTOR, Mine]);

@@ -1,10 +1,10 @@
 import { OptionReader } from '../../../src/core/validate.js';
 import { type KeyHasher, keyHasherFrom } from '../../../src/core/key-hash.js';
 import { planOf } from '../../../src/rules/plan.js';
-import { resolve } from '../../../src/rules/to-checks.js';
+import { toChecks } from '../../../src/rules/to-checks.js';
 import { HashTags } from '../../../src/store/redis/hash-tags.js';
 import type { Check } from '../../../src/core/check.js';
-import { CONTEXT, declared, DEFAULTS, OWNER, visitOf } from '../fixtures.js';
+import { CONTEXT, declared, DEFAULTS, OWNER, requestOf } from '../fixtures.js';
 
 const hasherBy = (secret: string): KeyHasher => keyHasherFrom({ secret }, new OptionReader('', Error));
 const HASHER = hasherBy('correct horse battery staple');
@@ -12,35 +12,35 @@ const HASHER = hasherBy('correct horse battery staple');
 function checksOf(keys: readonly unknown[], hashKey: KeyHasher, request = {}, address?: string): Check[] {
   const rules = keys.map((key, i) => declared({ window: '1m', limit: 1, key, name: `r${i}` }));
   const plan = planOf([{ rules, skip: undefined }], OWNER, { ...DEFAULTS, hashKey });
-  return resolve(plan!, visitOf(request, address), CONTEXT, () => undefined) as Check[];
+  return toChecks(plan!, requestOf(request, address), CONTEXT, () => undefined) as Check[];
 }
 
 const textOf = ({ key, group }: Check): string => key.slice(group.length);
 
-describe('the text of a key that comes from a visitor', () => {
+describe('the text of a key with a value of a client', () => {
   const request = { body: { phone: '13800000000' } };
 
   it.each<[string, unknown, object, string | undefined]>([
     ['a value', '{body.phone}', request, undefined],
     ['a value after a constant', 'phone:{body.phone}', request, undefined],
     ['an address', '{ip}', {}, '203.0.113.7'],
-    ['what a function answers', () => 'tenant', {}, undefined],
+    ['the result of a function', () => 'tenant', {}, undefined],
     ['a list', ['all', '{body.phone}'], request, undefined],
-    ['an address for want of a key', '{body.phone}', {}, '203.0.113.7'],
+    ['an address instead of a missing key', '{body.phone}', {}, '203.0.113.7'],
     ['neither key nor address', '{body.phone}', {}, undefined],
-  ])('is sealed: %s', (_, key, visit, address) => {
-    const [plain] = checksOf([key], DEFAULTS.hashKey, visit, address).map(textOf);
-    const [sealed] = checksOf([key], HASHER, visit, address).map(textOf);
+  ])('is hashed: %s', (_, key, parts, address) => {
+    const [plain] = checksOf([key], DEFAULTS.hashKey, parts, address).map(textOf);
+    const [hashed] = checksOf([key], HASHER, parts, address).map(textOf);
     expect(plain).not.toMatch(/^#/);
-    expect(sealed).toBe(HASHER(plain!));
-    expect(sealed).toMatch(/^#[\w-]{22}$/);
+    expect(hashed).toBe(HASHER(plain!));
+    expect(hashed).toMatch(/^#[\w-]{22}$/);
   });
 
-  it('stays readable where no visitor has a part in it', () => {
+  it('stays readable if it has no value of a client', () => {
     expect(checksOf(['everybody', ['a', 'b']], HASHER).map(textOf)).toEqual(['everybody', 'a||b']);
   });
 
-  it('keeps the group, and lets equal values of several rules share a hash tag', () => {
+  it('keeps the group, and shares a hash tag if several rules have equal values', () => {
     const checks = checksOf(['{body.phone}', () => '13800000000'], HASHER, request);
     expect(checks.map(({ group }) => group)).toEqual(
       checksOf(['{body.phone}', () => '13800000000'], DEFAULTS.hashKey, request).map(({ group }) => group),
@@ -52,7 +52,7 @@ describe('the text of a key that comes from a visitor', () => {
     expect(placement.tagOf(other!)).not.toBe(one);
   });
 
-  it('has a hash tag that depends on the secret: values of one tag get different tags with another secret', () => {
+  it('has a hash tag that depends on the secret', () => {
     const placement = new HashTags({ namespace: 'fl', hashTag: undefined });
     const phones = Array.from({ length: 16_000 }, (_, i) => `+1555${1_000_000 + i}`);
     const tagBy = (hashKey: KeyHasher, phone: string): string =>
@@ -60,7 +60,7 @@ describe('the text of a key that comes from a visitor', () => {
     const chosen = phones.filter((phone) => tagBy(DEFAULTS.hashKey, phone) === '0');
     const picked = phones.filter((phone) => tagBy(HASHER, phone) === '0');
     expect(Math.min(chosen.length, picked.length)).toBeGreaterThan(20);
-    // those that were looked for without the secret lie anywhere, and so do those of another secret
+    // phones found without the secret, or with another one, have any tag
     expect(new Set(chosen.map((phone) => tagBy(HASHER, phone))).size).toBeGreaterThan(8);
     expect(
       new Set(picked.map((phone) => tagBy(hasherBy('another sixteen chars'), phone))).size,

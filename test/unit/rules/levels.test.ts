@@ -58,7 +58,7 @@ describe('rules on a handler', () => {
     expect(limitsOf(Composed)).toEqual([1, 2, 3, 4]);
   });
 
-  it('outlive a decorator that puts a function of its own in the place of the method', () => {
+  it('survive a decorator that replaces the method with its own function', () => {
     const Wrapped: MethodDecorator = (_target, _name, descriptor) => {
       descriptor.value = (() => 'wrapped') as never;
     };
@@ -74,7 +74,7 @@ describe('rules on a handler', () => {
     expect(limitsOf(Traced)).toEqual([1, 2]);
   });
 
-  it('belong to the method they stand on', () => {
+  it('belong to the method that they are written on', () => {
     expect(limitsOf(Base)).toEqual([1]);
     expect(limitsOf(Derived)).toEqual([2]);
     expect(limitsOf(Derived2)).toEqual([]);
@@ -108,7 +108,7 @@ describe('rules on a class', () => {
     expect(classLimitsOf(Heir)).toEqual([100]);
   });
 
-  it('stand at the level of the class they are written on', () => {
+  it('have the level of the class that they are written on', () => {
     const places = classLevels(Derived).flatMap(({ rules }) =>
       rules.map(({ level, place }) => [level, place]),
     );

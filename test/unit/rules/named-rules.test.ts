@@ -48,7 +48,7 @@ describe('NamedRuleSet', () => {
       { name: 'x' },
       'the handler: "login": name: a named rule has its name in namedRules',
     ],
-    ['an unknown change', 'login', { max: 3 }, '"login": max: unknown option; did you mean limit?'],
+    ['an unknown change', 'login', { max: 3 }, '"login": max: is not an option; did you mean limit?'],
   ])('throws for a reference with %s', (_, named, changes, message) => {
     const error = thrownBy(() => resolve({ login: LOGIN }, named, changes));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
@@ -67,7 +67,7 @@ describe('NamedRuleSet', () => {
       'namedRules.login of FreqLimitModule: limit: "5" is not',
     ],
     ['a name of its own', { login: { ...LOGIN, name: 'x' } }, 'namedRules.login of FreqLimitModule: name: '],
-    ['an unknown option', { login: { ...LOGIN, ttl: 1 } }, 'ttl: unknown option; did you mean window?'],
+    ['an unknown option', { login: { ...LOGIN, ttl: 1 } }, 'ttl: is not an option; did you mean window?'],
     [
       'a number in place of a rule',
       { login: 5 },
@@ -78,7 +78,7 @@ describe('NamedRuleSet', () => {
     ['a name like a window', { '1m': LOGIN }, '"1m" is not a name, because it looks like a window'],
     ['a wrong key', { login: { ...LOGIN, key: 'ip' } }, 'key: '],
   ])('reports a rule with %s, and throws its error for each reference', (_, rules, message) => {
-    const { problems } = setOf(rules);
+    const { errors: problems } = setOf(rules);
     expect(problems).toEqual([expect.stringContaining(message)]);
     const [name] = Object.keys(rules);
     expect(thrownBy(() => resolve(rules, name!)).message).toBe(problems[0]);
@@ -86,6 +86,6 @@ describe('NamedRuleSet', () => {
 
   it('accepts every scope', () => {
     for (const scope of ['handler', 'controller', 'app'])
-      expect(setOf({ login: { ...LOGIN, scope } }).problems).toEqual([]);
+      expect(setOf({ login: { ...LOGIN, scope } }).errors).toEqual([]);
   });
 });

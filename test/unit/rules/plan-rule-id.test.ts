@@ -62,7 +62,7 @@ describe("a rule's id", () => {
 });
 
 describe('the head of the counters', () => {
-  it('holds namespace, id and window', () => {
+  it('contains namespace, id and window', () => {
     const rule = plan(RULE, 'handler', OWNER, { ...DEFAULTS, namespace: 'shop' });
     expect(rule.keyPrefixFor(60_000)).toBe(`shop:${rule.id}:60000:`);
   });

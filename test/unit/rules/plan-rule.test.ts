@@ -104,7 +104,7 @@ describe('a wrong rule', () => {
       (window): [string, Record<string, unknown>, string] => [
         'window',
         { window },
-        'is not a window: a string with a unit',
+        'is not a window; expected a string with a unit',
       ],
     ),
     ...[NaN, '5', -1, 2.5, Infinity, 2 ** 53, null, 5n, {}].map(
@@ -135,7 +135,7 @@ describe('a wrong rule', () => {
     ['onStoreError', { onStoreError: 'open' }, "is not one of 'memory', 'allow', 'deny'"],
     ['onStoreError', { onStoreError: null }, "is not one of 'memory', 'allow', 'deny'"],
     ['skipIf', { skipIf: true }, 'is not a function'],
-    ['ttl', { ttl: 60_000 }, 'unknown option; did you mean window?'],
+    ['ttl', { ttl: 60_000 }, 'is not an option; did you mean window?'],
     ['windowMs', { windowMs: 60_000 }, 'did you mean window?'],
     ['max', { max: 5 }, 'did you mean limit?'],
     ['points', { points: 5 }, 'did you mean limit?'],
@@ -143,7 +143,7 @@ describe('a wrong rule', () => {
     ['getTracker', { getTracker: () => 'x' }, 'did you mean key?'],
     ['skip', { skip: () => true }, 'did you mean skipIf?'],
     ['weight', { weight: 1 }, 'did you mean cost?'],
-    ['blockDuration', { blockDuration: 1 }, 'unknown option (known: window, limit, key'],
+    ['blockDuration', { blockDuration: 1 }, 'is not an option (options: window, limit, key'],
   ])('throws for its %s: %j', (option, parts, problem) => {
     const error = thrownBy(() => plan({ ...RULE, ...parts }));
     expect(error).toBeInstanceOf(FreqLimitError);
@@ -159,7 +159,7 @@ describe('a wrong rule', () => {
     expect(error.message).toContain('is not an object with the options window, limit, key');
   });
 
-  it('keeps its message on one line whatever the rule holds', () => {
+  it('keeps its message on one line whatever the rule contains', () => {
     expect(thrownBy(() => plan({ ...RULE, name: 'a\nforged line' })).message).not.toContain('\n');
   });
 });

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isFreqLimitError } from '../../../src/core/errors.js';
 import { planOf } from '../../../src/rules/plan.js';
-import { resolve } from '../../../src/rules/to-checks.js';
-import { CONTEXT, DEFAULTS, declared, OWNER, visitOf } from '../fixtures.js';
+import { toChecks } from '../../../src/rules/to-checks.js';
+import { CONTEXT, DEFAULTS, declared, OWNER, requestOf } from '../fixtures.js';
 
 const PLACE = '@FreqLimit on SmsController.send';
 const COUNT = 'a whole number from 0 to 2^53 - 1';
@@ -11,7 +11,7 @@ async function failureOf(...rules: readonly object[]): Promise<Error & { code?: 
   const all = rules.map((rule) => declared({ window: '1m', limit: 5, ...rule }, 'handler', PLACE));
   const plan = planOf([{ rules: all, skip: undefined }], OWNER, DEFAULTS)!;
   try {
-    await resolve(plan, visitOf({}, '203.0.113.7'), CONTEXT, () => undefined);
+    await toChecks(plan, requestOf({}, '203.0.113.7'), CONTEXT, () => undefined);
   } catch (error) {
     return error as Error;
   }

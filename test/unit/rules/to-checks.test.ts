@@ -2,10 +2,10 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { Check } from '../../../src/core/check.js';
 import { BY_ADDRESS, NO_ADDRESS } from '../../../src/core/counter-key.js';
 import { type Plan, planOf } from '../../../src/rules/plan.js';
-import { type MissingKey, resolve } from '../../../src/rules/to-checks.js';
-import { CONTEXT, DEFAULTS, declared, OWNER, visitOf } from '../fixtures.js';
+import { type MissingKey, toChecks } from '../../../src/rules/to-checks.js';
+import { CONTEXT, DEFAULTS, declared, OWNER, requestOf } from '../fixtures.js';
 
-const REQUEST = visitOf({ body: { phone: '13800000000' } }, '203.0.113.7');
+const REQUEST = requestOf({ body: { phone: '13800000000' } }, '203.0.113.7');
 
 function plan(...rules: readonly object[]): Plan {
   const level = {
@@ -17,7 +17,8 @@ function plan(...rules: readonly object[]): Plan {
 
 const ignored = (): void => undefined;
 
-const now = (rules: Plan, request = REQUEST): Check[] => resolve(rules, request, CONTEXT, ignored) as Check[];
+const now = (rules: Plan, request = REQUEST): Check[] =>
+  toChecks(rules, request, CONTEXT, ignored) as Check[];
 const textOf = (check: Check | undefined, rules: Plan): string =>
   check!.key.slice(rules.rules[0]!.keyPrefixFor(check!.windowMs).length);
 
@@ -62,7 +63,7 @@ describe('resolve', () => {
       cost: async () => 0,
       key: (context: ExecutionContext) => context.getType(),
     });
-    const checks = (await resolve(rules, REQUEST, CONTEXT, ignored)) as Check[];
+    const checks = (await toChecks(rules, REQUEST, CONTEXT, ignored)) as Check[];
     expect(checks).toMatchObject([{ windowMs: 10_000, limit: 0, cost: 0 }]);
     expect(checks[0]!.key).toBe(`${rules.rules[0]!.keyPrefixFor(10_000)}http`);
   });
@@ -93,7 +94,7 @@ describe('resolve', () => {
       { name: 'a', window: note('a.window', '1m'), limit: note('a.limit', 1) },
       { name: 'b', key: note('b.key', 'k'), cost: note('b.cost', 1) },
     );
-    const checks = resolve(rules, REQUEST, CONTEXT, ignored);
+    const checks = toChecks(rules, REQUEST, CONTEXT, ignored);
     expect([...called].sort()).toEqual(['a.limit', 'a.window', 'b.cost', 'b.key']);
     release();
     await expect(checks).resolves.toHaveLength(2);
@@ -107,7 +108,7 @@ describe('skipIf', () => {
     async (answer) => {
       expect(now(plan({ skipIf: () => answer }))).toHaveLength(1);
       await expect(
-        resolve(plan({ skipIf: async () => answer }), REQUEST, CONTEXT, ignored),
+        toChecks(plan({ skipIf: async () => answer }), REQUEST, CONTEXT, ignored),
       ).resolves.toHaveLength(1);
     },
   );
@@ -116,7 +117,7 @@ describe('skipIf', () => {
     const rules = (skipIf: unknown): Plan => plan({ name: 'a', skipIf }, { name: 'b' });
     expect(now(rules(() => true)).map(({ name }) => name)).toEqual(['b']);
     await expect(
-      resolve(
+      toChecks(
         rules(async () => true),
         REQUEST,
         CONTEXT,
@@ -136,9 +137,9 @@ describe('skipIf', () => {
 
 describe('a request without the value of a key', () => {
   const without = (onMissingKey: string | undefined, address?: string): unknown =>
-    resolve(
+    toChecks(
       plan({ key: '{body.phone}', onMissingKey }, { name: 'other', key: 'all' }),
-      visitOf({}, address),
+      requestOf({}, address),
       CONTEXT,
       ignored,
     );
@@ -151,18 +152,18 @@ describe('a request without the value of a key', () => {
       const rules = plan({ key: '{body.phone}' });
       expect(textOf(by7, rules)).toBe(`${BY_ADDRESS}203.0.113.7`);
       expect(by8!.key).not.toBe(by7!.key);
-      const [forged] = now(rules, visitOf({ body: { phone: '!ip|203.0.113.7' } }));
-      const [plain] = now(rules, visitOf({ body: { phone: '203.0.113.7' } }));
+      const [forged] = now(rules, requestOf({ body: { phone: '!ip|203.0.113.7' } }));
+      const [plain] = now(rules, requestOf({ body: { phone: '203.0.113.7' } }));
       expect(new Set([by7!.key, forged!.key, plain!.key]).size).toBe(3);
     },
   );
 
   it('has a key without "undefined" where there is no address either', () => {
     const rules = plan({});
-    const [check] = now(rules, visitOf({}));
+    const [check] = now(rules, requestOf({}));
     expect(textOf(check, rules)).toBe(NO_ADDRESS);
     expect(check!.key).not.toContain('undefined');
-    const [literal] = now(plan({ key: '{body.phone}' }), visitOf({ body: { phone: 'undefined' } }));
+    const [literal] = now(plan({ key: '{body.phone}' }), requestOf({ body: { phone: 'undefined' } }));
     expect(literal!.key).not.toBe((without('ip') as Check[])[0]!.key);
   });
 
@@ -171,13 +172,13 @@ describe('a request without the value of a key', () => {
   });
 
   it('is returned with its rule if the rule denies it', async () => {
-    expect((without('deny') as MissingKey).missingKey).toMatchObject({ key: { paths: ['body.phone'] } });
-    const late = resolve(
+    expect((without('deny') as MissingKey).rule).toMatchObject({ key: { paths: ['body.phone'] } });
+    const late = toChecks(
       plan({ key: async () => undefined, onMissingKey: 'deny' }),
       REQUEST,
       CONTEXT,
       ignored,
     );
-    await expect(late).resolves.toHaveProperty('missingKey');
+    await expect(late).resolves.toHaveProperty('rule');
   });
 });

@@ -79,7 +79,7 @@ describe('toWindowMs', () => {
 
   it('says what was given and what is expected', () => {
     expect(() => toWindowMs('1 fortnight')).toThrow(
-      "\"1 fortnight\" is not a window: a string with a unit ('500ms', '10s', '1m', '1h', '1d') or a number of seconds",
+      "\"1 fortnight\" is not a window; expected a string with a unit ('500ms', '10s', '1m', '1h', '1d') or a number of seconds",
     );
   });
 

@@ -7,7 +7,7 @@ it('logs each warning once', () => {
   const warnings = new LoggedAddressWarnings();
   for (let i = 0; i < 3; i++) {
     warnings.noAddress();
-    warnings.notBelieved();
+    warnings.untrustedProxy();
   }
   expect(lines).toEqual([
     expect.stringMatching(/^FREQ_LIMIT_NO_ADDRESS: A request has no IP address/),
@@ -19,7 +19,7 @@ it('logs each warning once', () => {
 
 it('watches the first 1,000 requests, and then one in 64', () => {
   const warnings = new LoggedAddressWarnings();
-  const watched = Array.from({ length: 1_640 }, () => warnings.isWatching());
+  const watched = Array.from({ length: 1_640 }, () => warnings.shouldCheckProxy());
   expect(watched.slice(0, 1_000)).not.toContain(false);
   expect(watched.slice(1_000).filter(Boolean)).toHaveLength(10);
 });

@@ -1,9 +1,9 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { compileKey } from '../../../../src/rules/key/compile-key.js';
-import { CONTEXT, visitOf } from '../../fixtures.js';
+import { CONTEXT, requestOf } from '../../fixtures.js';
 
 const read = (spec: unknown, request?: Record<string, unknown>): unknown =>
-  compileKey(spec).read(visitOf(request, '203.0.113.7'), CONTEXT);
+  compileKey(spec).read(requestOf(request, '203.0.113.7'), CONTEXT);
 
 describe('a key function', () => {
   it('gets the context and may return at once', () => {
@@ -132,7 +132,7 @@ describe('textFromValues', () => {
   ])('makes the text that a request makes: %p', (spec, values) => {
     const key = compileKey(spec);
     expect(key.textFromValues(values, (address) => address)).toBe(
-      key.read(visitOf(request, '203.0.113.7'), CONTEXT),
+      key.read(requestOf(request, '203.0.113.7'), CONTEXT),
     );
   });
 

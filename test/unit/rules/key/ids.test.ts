@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { compileKey } from '../../../../src/rules/key/compile-key.js';
 import { idToScalar } from '../../../../src/rules/key/ids.js';
-import { CONTEXT, visitOf } from '../../fixtures.js';
+import { CONTEXT, requestOf } from '../../fixtures.js';
 
 class ObjectId {
   constructor(private readonly hex: string) {}
@@ -12,7 +12,7 @@ class ObjectId {
 
 const HEX = '65f0c0ffee65f0c0ffee65f0';
 const textOf = (key: string, request: Record<string, unknown>): unknown =>
-  compileKey(key).read(visitOf(request), CONTEXT);
+  compileKey(key).read(requestOf(request), CONTEXT);
 
 describe('an id that is an object', () => {
   it.each<[string, unknown, unknown]>([
@@ -59,8 +59,8 @@ describe('an id that is an object', () => {
     const id = new ObjectId(HEX);
     expect(textOf('{user._id}', { user: { _id: id } })).toBe(HEX);
     expect(textOf('u:{user.a}{user.b}', { user: { a: id, b: new URL('http://a') } })).toContain(HEX);
-    expect(compileKey(() => id as never).read(visitOf({}), CONTEXT)).toBe(HEX);
-    expect(compileKey(() => [id, 'a'] as never).read(visitOf({}), CONTEXT)).toBe(`${HEX}|a`);
+    expect(compileKey(() => id as never).read(requestOf({}), CONTEXT)).toBe(HEX);
+    expect(compileKey(() => [id, 'a'] as never).read(requestOf({}), CONTEXT)).toBe(`${HEX}|a`);
   });
 
   it.each(['body', 'params', 'query', 'headers'])('is missing in %s', (root) => {

@@ -1,15 +1,15 @@
 import { compileKey } from '../../../../src/rules/key/compile-key.js';
-import { compileNormalize, refuseUnused } from '../../../../src/rules/key/normalize.js';
+import { compileNormalize, rejectUnused } from '../../../../src/rules/key/normalize.js';
 import { planOf } from '../../../../src/rules/plan.js';
-import { resolve } from '../../../../src/rules/to-checks.js';
+import { toChecks } from '../../../../src/rules/to-checks.js';
 import { planRule } from '../../../../src/rules/plan-rule.js';
-import { CONTEXT, declared, DEFAULTS, OWNER, thrownBy, visitOf } from '../../fixtures.js';
+import { CONTEXT, declared, DEFAULTS, OWNER, thrownBy, requestOf } from '../../fixtures.js';
 
 const body = { email: ' Victim@Example.org', phone: '+86 138', other: ' Kept ' };
 const compiled = (spec: unknown, normalize: unknown) => compileKey(spec, compileNormalize(normalize));
 const read = (spec: unknown, normalize: unknown, request: object = { body }): unknown =>
-  compiled(spec, normalize).read(visitOf(request as Record<string, unknown>, '203.0.113.7'), CONTEXT);
-const plain = (...texts: string[]): unknown => compileKey(() => texts).read(visitOf(), CONTEXT);
+  compiled(spec, normalize).read(requestOf(request as Record<string, unknown>, '203.0.113.7'), CONTEXT);
+const plain = (...texts: string[]): unknown => compileKey(() => texts).read(requestOf(), CONTEXT);
 
 describe('normalize', () => {
   it('normalizes the values of placeholders, but neither addresses nor constants', () => {
@@ -107,7 +107,7 @@ describe('normalize', () => {
   it('has no effect if it is not given', () => {
     const nothing = compileNormalize(undefined);
     expect(() => {
-      refuseUnused(nothing, compileKey('all'));
+      rejectUnused(nothing, compileKey('all'));
     }).not.toThrow();
     expect(compileKey('{body.a}', nothing).normalizers).toEqual([undefined]);
   });
@@ -122,7 +122,7 @@ describe('a rule with normalize', () => {
     );
   const outcome = async (key: unknown, normalize: unknown): Promise<unknown> => {
     const plan = planned(key, normalize);
-    return resolve(plan!, visitOf({ body }), CONTEXT, () => undefined);
+    return toChecks(plan!, requestOf({ body }), CONTEXT, () => undefined);
   };
 
   it('is static unless it is a function', () => {

@@ -38,7 +38,7 @@ describe('a normalized e-mail address', () => {
     expect(kept.map(email)).toEqual(kept);
   });
 
-  it('keeps a text that is not an address', () => {
+  it('keeps a string that is not an address', () => {
     const kept = [
       'victim',
       'a@b@c',
@@ -143,7 +143,7 @@ describe.each(Object.entries(NORMALIZERS))('%s', (name, normalize) => {
     const run = (): void => {
       for (let i = 0; i < 100; i++) expect(() => normalize(`${i}${text}`)).toThrow(TooLongError);
     };
-    // a text is put together only when somebody looks at it, so to look at one takes 100 times as long
+    // a concatenated string is built only when it is read, so reading it takes 100 times as long
     expect(elapsedMs(run)).toBeLessThan(500);
   });
 

@@ -1,8 +1,8 @@
 import { compileKey } from '../../../../src/rules/key/compile-key.js';
-import { CONTEXT, visitOf } from '../../fixtures.js';
+import { CONTEXT, requestOf } from '../../fixtures.js';
 
 const read = (spec: unknown, request?: Record<string, unknown>, address?: string): unknown =>
-  compileKey(spec).read(visitOf(request, address), CONTEXT);
+  compileKey(spec).read(requestOf(request, address), CONTEXT);
 const ofBody = (phone: unknown): unknown => read('{body.phone}', { body: { phone } });
 
 describe('a template', () => {
@@ -82,9 +82,9 @@ describe('a template', () => {
   });
 
   it('is missing without a request and an address', () => {
-    const visit = { request: undefined, address: undefined, isClientFacing: true };
-    expect(compileKey('{ip}').read(visit, CONTEXT)).toBeUndefined();
-    expect(compileKey('{user.id}').read(visit, CONTEXT)).toBeUndefined();
+    const request = { parts: undefined, address: undefined, isClientFacing: true };
+    expect(compileKey('{ip}').read(request, CONTEXT)).toBeUndefined();
+    expect(compileKey('{user.id}').read(request, CONTEXT)).toBeUndefined();
   });
 
   it.each(['{body.constructor}', '{body.toString}', '{body.constructor.prototype}', '{body.phone.length}'])(

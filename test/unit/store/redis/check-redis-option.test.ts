@@ -78,12 +78,12 @@ describe('readRedisOption', () => {
     [
       'an option next to the nodes',
       { cluster: [7_000], scaleReads: 'all' },
-      'scaleReads: is not an option here: it belongs in options',
+      'scaleReads: is not an option here; it belongs in options',
     ],
     [
       'a server next to the nodes',
       { cluster: [7_000], host: 'localhost' },
-      'host: is not an option here: cluster lists the nodes',
+      'host: is not an option here; cluster lists the nodes',
     ],
     [
       'options that are not an object',
@@ -112,9 +112,9 @@ describe('readRedisOption', () => {
       { ...CLIENT, isCluster: true, options: { keyPrefix: '{}:' } },
       'keyPrefix: "{}:" has empty braces',
     ],
-  ])('rejects for a Cluster %s', (_, redis, complaint) => {
+  ])('rejects for a Cluster %s', (_, redis, message) => {
     expect(accept(redis)).toThrow(TypeError);
-    expect(accept(redis)).toThrow(complaint);
+    expect(accept(redis)).toThrow(message);
   });
 
   it.each<[string, object, string]>([
@@ -135,9 +135,9 @@ describe('readRedisOption', () => {
     ['a host that is a number', { host: 5 }, 'host: 5 is not a name or an address'],
     ['a port that is a string', { port: 'abc' }, 'port: "abc" is not a port, 1 to 65535'],
     ['a port that is too large', { port: 70_000 }, 'port: 70000 is not a port'],
-  ])('rejects %s', (_, redis, complaint) => {
+  ])('rejects %s', (_, redis, message) => {
     expect(accept(redis)).toThrow(TypeError);
-    expect(accept(redis)).toThrow(complaint);
+    expect(accept(redis)).toThrow(message);
   });
 
   it.each([[5], [{}], [['{a}']]])('rejects for a Cluster a keyPrefix of %p', (keyPrefix) => {
@@ -166,12 +166,12 @@ describe('readRedisOption, for options that ioredis would misread', () => {
     [
       'url',
       { url: 'redis://a' },
-      "url: is not an option here: use the URL itself: redis: 'redis://host:6379'",
+      "url: is not an option here; use the URL itself: redis: 'redis://host:6379'",
     ],
     ['url next to a port', { port: 6379, url: 'redis://a' }, 'url: is not an option here'],
     ['an option of node-redis', { socket: { host: 'a' } }, 'did you mean host and port, or path?'],
-    ['database', { host: 'a', database: 1 }, 'database: is not an option here: did you mean db?'],
-    ['a misspelled host', { hots: 'a', port: 1 }, 'hots: is not an option here: did you mean host?'],
+    ['database', { host: 'a', database: 1 }, 'database: is not an option here; did you mean db?'],
+    ['a misspelled host', { hots: 'a', port: 1 }, 'hots: is not an option here; did you mean host?'],
     ['a misspelled password', { host: 'a', pasword: 'p' }, 'did you mean password?'],
     ['other capital letters', { host: 'a', userName: 'p' }, 'did you mean username?'],
     [
@@ -183,7 +183,7 @@ describe('readRedisOption, for options that ioredis would misread', () => {
     [
       'an option of a Cluster',
       { host: 'a', scaleReads: 'all' },
-      'scaleReads: is not an option here: it is an option of a Cluster',
+      'scaleReads: is not an option here; it is an option of a Cluster',
     ],
     ['a path and a host', { path: '/a.sock', host: 'a' }, 'path and host cannot be used together'],
     ['a path and a port', { path: '/a.sock', port: 1 }, 'path and port cannot be used together'],
@@ -204,27 +204,27 @@ describe('readRedisOption, for options that ioredis would misread', () => {
     [
       'a node’s password in the wrong place',
       { cluster: [1], options: { password: 'p' } },
-      'options.password: is not an option here: it belongs in options.redisOptions',
+      'options.password: is not an option here; it belongs in options.redisOptions',
     ],
     [
       'a node’s password next to the nodes',
       { cluster: [1], password: 'p' },
-      'password: is not an option here: it belongs in options.redisOptions',
+      'password: is not an option here; it belongs in options.redisOptions',
     ],
     [
       'a Cluster’s option for its nodes',
       { cluster: [1], options: { redisOptions: { scaleReads: 'all' } } },
-      'options.redisOptions.scaleReads: is not an option here: it belongs in options',
+      'options.redisOptions.scaleReads: is not an option here; it belongs in options',
     ],
     [
       'a host for each node',
       { cluster: [1], options: { redisOptions: { host: 'a' } } },
-      'options.redisOptions.host: has no effect here: cluster lists the nodes',
+      'options.redisOptions.host: has no effect here; cluster lists the nodes',
     ],
     [
       'a misspelled option of a Cluster',
       { cluster: [1], options: { scaleRead: 'all' } },
-      'options.scaleRead: is not an option here: did you mean scaleReads?',
+      'options.scaleRead: is not an option here; did you mean scaleReads?',
     ],
     [
       'a database of a Cluster',
@@ -241,9 +241,9 @@ describe('readRedisOption, for options that ioredis would misread', () => {
       { cluster: [1], options: { redisOptions: 5 } },
       'options.redisOptions: is not an object',
     ],
-  ])('rejects %s', (_, redis, complaint) => {
+  ])('rejects %s', (_, redis, message) => {
     expect(accept(redis)).toThrow(TypeError);
-    expect(accept(redis)).toThrow(complaint);
+    expect(accept(redis)).toThrow(message);
   });
 
   it.each([
@@ -253,8 +253,8 @@ describe('readRedisOption, for options that ioredis would misread', () => {
     ['redis://a?db=first', 'db in the URL: "first" is not the number of a database'],
     ['redis://a/1?db=2', 'sets the database twice'],
     ['/tmp/a.sock?database=2', '"database" in the URL'],
-  ])('rejects the URL %s', (url, complaint) => {
-    expect(accept(url)).toThrow(complaint);
+  ])('rejects the URL %s', (url, message) => {
+    expect(accept(url)).toThrow(message);
   });
 
   it.each([['redis://a?db=2'], ['redis://a/0?family=6'], ['/tmp/a.sock?db=2'], ['redis://user@a:1/']])(
@@ -355,7 +355,7 @@ describe('readRedisOption, for an instance of a class', () => {
         return 1;
       }
     }
-    expect(accept(new Wrong())).toThrow('database: is not an option here: did you mean db?');
+    expect(accept(new Wrong())).toThrow('database: is not an option here; did you mean db?');
   });
 
   it('reads properties inherited from an object', () => {

@@ -128,7 +128,7 @@ describe('readReply', () => {
     ['a time that is not a number', [1, 1, 'x']],
   ])('throws for %s, which the script never returns', (_, reply) => {
     const { batch } = batchOf([a]);
-    expect(() => answer(batch, reply)).toThrow('Redis returned a reply that the script never gives');
+    expect(() => answer(batch, reply)).toThrow('it is not a reply of the script');
   });
 });
 
@@ -202,14 +202,14 @@ describe('a call that asks for the ends of windows', () => {
     ['an empty list', []],
   ])('throws for %s', (_, reply) => {
     const { batch } = asking({ checks: [a], wants: true });
-    expect(() => answer(batch, reply)).toThrow('Redis returned a reply that the script never gives');
+    expect(() => answer(batch, reply)).toThrow('it is not a reply of the script');
   });
 });
 
 describe('the number of created counters', () => {
   const full = check('full', { limit: 1 });
 
-  it('includes a counter that holds only what was charged', () => {
+  it('includes a counter that contains only what was charged', () => {
     expect(answer(batchOf([a, b], [a]).batch, [0, 2, 60_000, 5, 60_000])).toBe(1);
   });
 

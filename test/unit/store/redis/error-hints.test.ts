@@ -1,4 +1,4 @@
-import { withHint, describe as describeError } from '../../../../src/store/redis/error-hints.js';
+import { withHint, describeError } from '../../../../src/store/redis/error-hints.js';
 
 describe('withHint', () => {
   it.each([

@@ -41,6 +41,6 @@ describe('readRefunds', () => {
     ['strings without numbers', ['a', 'b', 'c', 'd']],
     ['fractions', [1.5, 1, 1, 1]],
   ])('throws for %s, which the script never returns', (_, reply) => {
-    expect(() => readRefunds(REFUNDS, reply)).toThrow('Redis returned a reply that the script never gives');
+    expect(() => readRefunds(REFUNDS, reply)).toThrow('it is not a reply of the script');
   });
 });

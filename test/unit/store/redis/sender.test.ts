@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Call, Sender } from '../../../../src/store/redis/sender.js';
+import { type ScriptCall, Sender } from '../../../../src/store/redis/sender.js';
 import { Deadline, TimeoutError } from '../../../../src/store/redis/deadline.js';
 import { NotReadyError } from '../../../../src/store/redis/errors.js';
 import type { Connection } from '../../../../src/store/redis/connection.js';
@@ -23,10 +23,10 @@ function make() {
     isReady: () => state.isReady,
     isReturning: () => state.isReturning,
     changed: () => change,
-    watch: (server: string) => void state.watched.push(server),
+    watchForSilence: (server: string) => void state.watched.push(server),
   } as unknown as Connection;
   const sender = new Sender(connection);
-  const call = (changes: Partial<Call> = {}): Promise<unknown> =>
+  const call = (changes: Partial<ScriptCall> = {}): Promise<unknown> =>
     sender.call(new Script(''), {
       keys: [],
       args: [],

@@ -69,7 +69,7 @@ describe('the breakers of servers', () => {
       false,
       false,
     ]);
-    expect(health.health().isUp).toBe(false);
+    expect(health.storeHealth().isUp).toBe(false);
   });
 });
 
@@ -89,7 +89,7 @@ describe('a failed call', () => {
     const reason = 'Redis did not answer: Connection is closed.';
     const error = health.noteFailure(health.breakerOf('a'), new Error('Connection is closed.'));
     expect(error).toMatchObject({ code: 'FREQ_LIMIT_STORE_FAILED', message: reason });
-    expect(health.health()).toEqual(UP_STATE);
+    expect(health.storeHealth()).toEqual(UP_STATE);
     find('a');
     expect(lines).toEqual([DOWN + reason, `${UP}0.0 s: ${reason}`]);
   });
@@ -98,19 +98,19 @@ describe('a failed call', () => {
     const { health, lose } = make();
     lose('a');
     health.noteSuccess(health.breakerOf('a'), false);
-    expect(health.health().isUp).toBe(false);
+    expect(health.storeHealth().isUp).toBe(false);
     health.noteSuccess(health.breakerOf('a'), true);
-    expect(health.health()).toEqual(UP_STATE);
+    expect(health.storeHealth()).toEqual(UP_STATE);
   });
 });
 
 describe('the health', () => {
   it('is up before the first call, and while all is well', () => {
     const { health, lines, find } = make();
-    expect(health.health()).toEqual(UP_STATE);
+    expect(health.storeHealth()).toEqual(UP_STATE);
     find('a');
     timeOut(health, health.breakerOf('a'), 4);
-    expect(health.health()).toEqual(UP_STATE);
+    expect(health.storeHealth()).toEqual(UP_STATE);
     expect(lines).toEqual([]);
   });
 
@@ -119,10 +119,10 @@ describe('the health', () => {
     lose('a');
     const since = new Date();
     jest.advanceTimersByTime(5_000);
-    expect(health.health()).toEqual({ store: 'redis', isUp: false, reason: lost('a'), since });
+    expect(health.storeHealth()).toEqual({ store: 'redis', isUp: false, reason: lost('a'), since });
     expect(health.toError()).toMatchObject({ code: 'FREQ_LIMIT_STORE_FAILED', message: lost('a') });
     find('a');
-    expect(health.health()).toEqual(UP_STATE);
+    expect(health.storeHealth()).toEqual(UP_STATE);
   });
 
   it('is down until the last server answers, and has the reason of the server that is longest away', () => {
@@ -131,11 +131,11 @@ describe('the health', () => {
     const since = new Date();
     jest.advanceTimersByTime(2_000);
     lose('b');
-    expect(health.health()).toMatchObject({ isUp: false, since, reason: lost('a') });
+    expect(health.storeHealth()).toMatchObject({ isUp: false, since, reason: lost('a') });
     find('a');
-    expect(health.health()).toMatchObject({ isUp: false, since, reason: lost('b') });
+    expect(health.storeHealth()).toMatchObject({ isUp: false, since, reason: lost('b') });
     find('b');
-    expect(health.health()).toEqual(UP_STATE);
+    expect(health.storeHealth()).toEqual(UP_STATE);
   });
 });
 
@@ -195,12 +195,12 @@ describe('the log', () => {
             health.noteFailure(health.breakerOf(server), new Error('Connection is closed.'));
           if (action === 'remove' && server !== THE_SERVER) remove(server);
           if (action === 'ready') health.onReady();
-          if (action === 'look') health.health();
+          if (action === 'look') health.storeHealth();
           jest.advanceTimersByTime(10_000);
         }
         expect(lines.map((line) => line.startsWith(UP))).toEqual(lines.map((_, i) => i % 2 === 1));
         // an outage without an open breaker, such as after a reconnect, is up already
-        expect(health.health().isUp || lines.length % 2 === 1).toBe(true);
+        expect(health.storeHealth().isUp || lines.length % 2 === 1).toBe(true);
       }),
     );
   });
@@ -211,9 +211,12 @@ describe('the connection as a whole', () => {
     const { health, lines } = make(false);
     health.onLost('Redis cannot be reached: ECONNREFUSED');
     health.onLost('Redis cannot be reached: ETIMEDOUT');
-    expect(health.health()).toMatchObject({ isUp: false, reason: 'Redis cannot be reached: ECONNREFUSED' });
+    expect(health.storeHealth()).toMatchObject({
+      isUp: false,
+      reason: 'Redis cannot be reached: ECONNREFUSED',
+    });
     health.onReady();
-    expect(health.health()).toEqual(UP_STATE);
+    expect(health.storeHealth()).toEqual(UP_STATE);
     expect(lines).toHaveLength(2);
   });
 
@@ -222,7 +225,7 @@ describe('the connection as a whole', () => {
       const { health } = make(isCluster);
       health.noteFailure(health.breakerOf(THE_SERVER), new ReplyError('NOPERM'));
       health.onReady();
-      expect(health.health().isUp).toBe(isCluster);
+      expect(health.storeHealth().isUp).toBe(isCluster);
       expect(health.breakerOf(THE_SERVER).admits()).toBe(true);
     }
   });
@@ -231,7 +234,7 @@ describe('the connection as a whole', () => {
     const { health } = make(false);
     health.noteFailure(health.breakerOf(THE_SERVER), new NotReadyError('connecting'));
     health.onReady();
-    expect(health.health()).toEqual(UP_STATE);
+    expect(health.storeHealth()).toEqual(UP_STATE);
   });
 
   it('is logged once when it is refused, even during another outage', () => {
@@ -242,7 +245,7 @@ describe('the connection as a whole', () => {
     health.onRefused('Redis refused the connection: NOPERM');
     health.onLost('Redis cannot be reached: ECONNREFUSED');
     expect(lines.slice(1)).toEqual(['error: FREQ_LIMIT_STORE_REFUSED: Redis refused the connection: NOPERM']);
-    expect(health.health().reason).toBe('Redis refused the connection: NOPERM');
+    expect(health.storeHealth().reason).toBe('Redis refused the connection: NOPERM');
   });
 });
 
@@ -270,7 +273,7 @@ describe('a server that comes and goes', () => {
     flap(made, 50);
     lose('a', 'a long');
     for (let s = 0; s < 120; s++) {
-      health.remind();
+      health.logOutage();
       jest.advanceTimersByTime(1_000);
     }
     expect(lines.slice(20)).toEqual([DOWN + lost('a long')]);
@@ -285,16 +288,16 @@ describe('a server that was replaced', () => {
     lose('a');
     remove('a');
     find('b');
-    expect(health.health().isUp).toBe(true);
+    expect(health.storeHealth().isUp).toBe(true);
     expect(lines).toHaveLength(2);
   });
 
   it('is removed when the health is read', () => {
     const { health, lines, lose, remove } = make();
     lose('a');
-    expect(health.health().isUp).toBe(false);
+    expect(health.storeHealth().isUp).toBe(false);
     remove('a');
-    expect(health.health()).toEqual(UP_STATE);
+    expect(health.storeHealth()).toEqual(UP_STATE);
     expect(lines).toHaveLength(2);
   });
 
@@ -316,9 +319,9 @@ describe('a server that was replaced', () => {
     lose('a');
     lose('b');
     remove('a');
-    expect(health.health().isUp).toBe(false);
+    expect(health.storeHealth().isUp).toBe(false);
     find('b');
-    expect(health.health().isUp).toBe(true);
+    expect(health.storeHealth().isUp).toBe(true);
     expect(lines).toHaveLength(2);
   });
 
@@ -327,7 +330,7 @@ describe('a server that was replaced', () => {
     lose('a');
     const before = health.breakerOf('a');
     remove('a');
-    health.health();
+    health.storeHealth();
     expect(health.breakerOf('a')).not.toBe(before);
     expect(health.breakerOf('a').admits()).toBe(true);
   });
@@ -342,9 +345,9 @@ describe('a server that was replaced', () => {
     remove('a');
     find('b');
     timeOut(health, old, 5);
-    expect(health.health().isUp).toBe(true);
+    expect(health.storeHealth().isUp).toBe(true);
     health.noteSuccess(old, true);
-    expect(health.health().isUp).toBe(true);
+    expect(health.storeHealth().isUp).toBe(true);
   });
 
   it('is removed even if it was never lost', () => {
@@ -361,7 +364,7 @@ describe('a server that was not called for a long time', () => {
     const { health, lines, lose } = make();
     lose('a');
     jest.advanceTimersByTime(60_000);
-    expect(health.health().isUp).toBe(false);
+    expect(health.storeHealth().isUp).toBe(false);
     expect(lines).toEqual([DOWN + lost('a')]);
   });
 });

@@ -67,7 +67,7 @@ report(async () => {
   const require = createRequire(join(process.cwd(), 'any.js'));
   const cjs = join(process.cwd(), 'node_modules/freq-limit-copy/dist/cjs/index.js');
   const copy = require(name === 'cjs' ? cjs : 'freq-limit-copy') as Copy;
-  if (copy.FreqLimitService === original.FreqLimitService) throw new Error('this is no other copy');
+  if (copy.FreqLimitService === original.FreqLimitService) throw new Error('this is not another copy');
   const module = moduleWith(copy, `${name}-${guard ?? 'global'}`, guard !== 'guard');
   return sendRequests(await NestFactory.create(module, adapter(), { logger: ['warn'], abortOnError: false }));
 });

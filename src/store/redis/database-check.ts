@@ -1,5 +1,5 @@
 /** The parts of an ioredis client that are needed to find out which database its connection uses. */
-export interface WatchedClient {
+export interface DatabaseClient {
   readonly status: string;
   readonly isCluster: boolean;
   readonly options?: object | undefined;
@@ -14,7 +14,7 @@ export interface WatchedClient {
 interface Listener {
   /** The client is ready and uses the right database. */
   onReady(): void;
-  /** The client is ready, but the server has denied its database. */
+  /** The client is ready, but the server has refused its database. */
   onRefused(error: unknown): void;
 }
 
@@ -27,27 +27,18 @@ export function isInItsDatabase(client: object): boolean {
   return !unconfirmed.has(client);
 }
 
-/** The server's error, if it has denied the database. */
+/** The server's error, if it has refused the database. */
 export function refusalOf(client: object): unknown {
   return unconfirmed.get(client);
-}
-
-/** Whether the server has denied AUTH, HELLO or SELECT. Another attempt is unlikely to succeed. */
-export function isRefusedHandshake(error: unknown): boolean {
-  const { name, command } = Object(error) as {
-    readonly name?: unknown;
-    readonly command?: { readonly name?: unknown };
-  };
-  return name === 'ReplyError' && ['auth', 'hello', 'select'].includes(String(command?.name).toLowerCase());
 }
 
 /**
  * Calls the listener when a client becomes ready. Returns a function that stops this.
  *
- * If the server denies SELECT, ioredis only emits an error and continues in database 0. There, counters would mix with those
+ * If the server refuses SELECT, ioredis only emits an error and continues in database 0. There, counters would mix with those
  * of other applications, so such a client is not used. SELECT is retried once a second.
  */
-export function watchDatabase(client: WatchedClient, listener: Listener): () => void {
+export function watchDatabase(client: DatabaseClient, listener: Listener): () => void {
   if (client.isCluster || client.select === undefined || wantedDatabase(client) === 0) {
     const onReady = (): void => {
       listener.onReady();
@@ -73,13 +64,13 @@ class DatabaseCheck {
     unconfirmed.set(this.client, undefined);
   };
   private readonly onError = (error: unknown): void => {
-    // an error while connecting: SELECT was denied, or its result is not known
+    // an error while connecting: SELECT was refused, or its result is not known
     if (isInItsDatabase(this.client)) return;
     unconfirmed.set(this.client, error);
   };
 
   constructor(
-    private readonly client: WatchedClient,
+    private readonly client: DatabaseClient,
     private readonly listener: Listener,
   ) {
     this.wasOpenedBefore = client.status === 'ready' || client.status === 'connect';
@@ -145,7 +136,7 @@ class DatabaseCheck {
   };
 }
 
-function wantedDatabase({ condition, options }: WatchedClient): number {
+function wantedDatabase({ condition, options }: DatabaseClient): number {
   const { db } = (options ?? {}) as { readonly db?: unknown };
   return Number(condition?.select ?? db ?? 0);
 }

@@ -7,13 +7,13 @@ import { guardsOn } from '../nest/nest-metadata.js';
 // Several guards may run for one call of a handler: a global one, those of the class and of the method, subclasses, guards of
 // the application that call ours. Nest passes one context to all of them, so the context stores the first decision. These
 // are shared symbols because the guards may belong to two copies of this package.
-const DECISION = Symbol.for('nestjs-freq-limit:decision');
+const RESULT = Symbol.for('nestjs-freq-limit:decision');
 const GUARDS = Symbol.for('nestjs-freq-limit:guards');
 
-type Decision = boolean | Promise<boolean>;
+type GuardResult = boolean | Promise<boolean>;
 
 interface DecidedContext {
-  [DECISION]?: Decision | undefined;
+  [RESULT]?: GuardResult | undefined;
   /** The guard that decided, and those that were called after it. */
   [GUARDS]?: CanActivate | CanActivate[] | undefined;
 }
@@ -26,19 +26,19 @@ export function decideOnce(
   guard: CanActivate,
   context: ExecutionContext,
   config: ApplicationConfig,
-  decide: (context: ExecutionContext) => Decision,
-): Decision {
+  decide: (context: ExecutionContext) => GuardResult,
+): GuardResult {
   if (!(context instanceof ExecutionContextHost)) return decide(context);
   const call = context as DecidedContext;
-  if (call[DECISION] !== undefined) {
+  if (call[RESULT] !== undefined) {
     const guards = [call[GUARDS] ?? []].flat().concat(guard);
     if (isOneCall(guards, context, config)) {
       call[GUARDS] = guards;
-      return call[DECISION];
+      return call[RESULT];
     }
   }
   call[GUARDS] = guard;
-  return (call[DECISION] = decide(context));
+  return (call[RESULT] = decide(context));
 }
 
 /**
@@ -54,11 +54,11 @@ function isOneCall(
 ): boolean {
   const guard = guards.at(-1);
   const times = guards.filter((one) => one === guard).length;
-  return times === 1 || times <= placesOf(guard, context, config);
+  return times === 1 || times <= timesDeclared(guard, context, config);
 }
 
 /** How many of the guards declared for a handler are this one, or may call it. */
-function placesOf(guard: unknown, context: ExecutionContext, config: ApplicationConfig): number {
+function timesDeclared(guard: unknown, context: ExecutionContext, config: ApplicationConfig): number {
   const onHandler = guardsOn(Object(context.getClass()) as object, Object(context.getHandler()) as object);
   return [...config.getGlobalGuards(), ...onHandler].filter((place) => leadsTo(place, guard)).length;
 }

@@ -1,13 +1,13 @@
 import { jest } from '@jest/globals';
 import { EventEmitter } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type WatchedClient, watchDatabase } from '../../../../src/store/redis/check-handshake.js';
+import { type DatabaseClient, watchDatabase } from '../../../../src/store/redis/database-check.js';
 
 afterEach(() => {
   jest.useRealTimers();
 });
 
-describe('a client whose database the server denies', () => {
+describe('a client whose database the server refuses', () => {
   it('gets no other SELECT after the watch was stopped, even while one is in flight', async () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
     let selects = 0;
@@ -20,7 +20,7 @@ describe('a client whose database the server denies', () => {
         selects++;
         return new Promise((_, reject) => (answer = reject));
       },
-    }) as unknown as WatchedClient;
+    }) as unknown as DatabaseClient;
     const heard: string[] = [];
     const stop = watchDatabase(client, {
       onReady: () => void heard.push('ready'),

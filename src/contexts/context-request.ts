@@ -4,7 +4,7 @@ import { canonicalAddress, GONE } from './client-address.js';
 import type { ContextAdapter } from './context-adapter.js';
 import { hasEarlierHop, isForwarded } from './forwarded.js';
 
-interface Connection {
+interface ClientSocket {
   readonly remoteAddress?: unknown;
   readonly destroyed?: unknown;
 }
@@ -15,22 +15,22 @@ interface HttpRequest extends ClientRequest {
   readonly ips?: unknown;
   /** Node's request; only on Fastify. */
   readonly raw?: unknown;
-  readonly socket?: Connection | null | undefined;
+  readonly socket?: ClientSocket | null | undefined;
 }
 
 /** Reports problems with addresses that an operator should know about. */
 export interface AddressWarnings {
   /** Called each time a client without an address is counted by address. */
   noAddress(): void;
-  /** Whether to look for forwarded headers in this request. */
-  isWatching(): boolean;
+  /** Whether to look for forwarded headers in this request. Call it once for each request. */
+  shouldCheckProxy(): boolean;
   /** Called if a request has a forwarded header and its address is that of the socket. */
-  notBelieved(): void;
+  untrustedProxy(): void;
 }
 
-/** The request that an execution context belongs to. The address is read when a rule first needs it. */
+/** A request as rules read it from its execution context. The address is read when a rule first needs it. */
 export class ContextRequest implements LimitedRequest {
-  readonly request: HttpRequest | undefined;
+  readonly parts: HttpRequest | undefined;
   readonly isClientFacing: boolean;
   normalized: NormalizedValues | undefined = undefined;
   private known: { readonly address: string | undefined } | undefined;
@@ -41,7 +41,7 @@ export class ContextRequest implements LimitedRequest {
     private readonly ipv6Subnet: number,
     private readonly warnings: AddressWarnings,
   ) {
-    this.request = adapter.request?.(context);
+    this.parts = adapter.request?.(context);
     this.isClientFacing = adapter.isClientFacing ?? true;
   }
 
@@ -57,36 +57,37 @@ export class ContextRequest implements LimitedRequest {
 
   /** The address as the platform reports it. */
   get addressText(): string | undefined {
-    const { request } = this;
+    const { parts } = this;
     const text =
       this.adapter.address?.(this.context) ??
-      request?.ip ??
-      request?.socket?.remoteAddress ??
+      parts?.ip ??
+      parts?.socket?.remoteAddress ??
       // a client must not escape a limit by disconnecting early
-      (request?.socket?.destroyed === true ? GONE : undefined);
-    if (this.warnings.isWatching() && this.isOfUntrustedProxy(text)) this.warnings.notBelieved();
+      (parts?.socket?.destroyed === true ? GONE : undefined);
+    if (this.warnings.shouldCheckProxy() && this.isForwardedButUntrusted(text))
+      this.warnings.untrustedProxy();
     return typeof text === 'string' && text !== '' ? text : undefined;
   }
 
   /** Whether the address belongs to a proxy that the application does not trust. */
-  get isProxy(): boolean {
-    const { addressText: text, request } = this;
+  get isUntrustedProxy(): boolean {
+    const { addressText: text, parts } = this;
     if (text === undefined) return false;
-    return text === request?.socket?.remoteAddress
-      ? this.isOfUntrustedProxy(text)
-      : hasEarlierHop(request?.headers, text);
+    return text === parts?.socket?.remoteAddress
+      ? this.isForwardedButUntrusted(text)
+      : hasEarlierHop(parts?.headers, text);
   }
 
   /** Whether a header shows that a proxy forwarded the request, but the address is still the socket's. */
-  private isOfUntrustedProxy(address: unknown): boolean {
-    const { request } = this;
-    if (address === undefined || address !== request?.socket?.remoteAddress) return false;
+  private isForwardedButUntrusted(address: unknown): boolean {
+    const { parts } = this;
+    if (address === undefined || address !== parts?.socket?.remoteAddress) return false;
     // serverless adapters set the socket's address to the last address of the header
-    return isForwarded(request.headers) && !isBelieved(request);
+    return isForwarded(parts.headers) && !isHeaderTrusted(parts);
   }
 }
 
 /** Whether the platform trusts the header and has read an address from it. */
-function isBelieved({ ips, raw }: HttpRequest = {}): boolean {
+function isHeaderTrusted({ ips, raw }: HttpRequest = {}): boolean {
   return Array.isArray(ips) && ips.length > (raw === undefined ? 0 : 1);
 }

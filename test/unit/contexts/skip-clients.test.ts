@@ -1,15 +1,20 @@
 import { OptionReader } from '../../../src/core/validate.js';
-import { type RequestOrigin, type IsSkipped, compileSkip } from '../../../src/contexts/skip-callers.js';
+import {
+  type IsSkipped,
+  type RequestOrigin,
+  skipByAddress,
+  skipByUserAgent,
+} from '../../../src/contexts/skip-clients.js';
 
 const read = new OptionReader('FreqLimitModule', (message) => new Error(message));
 const origin = (addressText?: string, headers: unknown = {}): RequestOrigin => ({
   addressText,
-  isProxy: false,
-  request: { headers },
+  isUntrustedProxy: false,
+  parts: { headers },
 });
-const byAddress = (...skipAddresses: string[]): IsSkipped => compileSkip(skipAddresses, undefined, read)!;
+const byAddress = (...skipAddresses: string[]): IsSkipped => skipByAddress(skipAddresses, read)!;
 const byAgent = (...agents: (RegExp | string)[]): ((agent?: unknown) => boolean) => {
-  const skips = compileSkip(undefined, agents, read)!;
+  const skips = skipByUserAgent(agents, read)!;
   return (agent) => skips(origin('203.0.113.7', { 'user-agent': agent }));
 };
 
@@ -70,7 +75,7 @@ describe('skipAddresses', () => {
 
   it('does not match the address of a proxy that is not trusted', () => {
     const skips = byAddress('10.0.0.0/8');
-    expect(skips({ ...origin('10.0.0.1'), isProxy: true })).toBe(false);
+    expect(skips({ ...origin('10.0.0.1'), isUntrustedProxy: true })).toBe(false);
   });
 
   it('accepts any number of entries', () => {
@@ -107,7 +112,7 @@ describe('skipAddresses', () => {
     undefined,
     /10/,
   ])('rejects the entry %p and names it', (entry) => {
-    expect(() => compileSkip(['::1', entry], undefined, read)).toThrow(
+    expect(() => skipByAddress(['::1', entry], read)).toThrow(
       /^FreqLimitModule: skipAddresses\[1\]: .* is not an address or a range of addresses, such as/,
     );
   });
@@ -137,32 +142,25 @@ describe('skipUserAgents', () => {
   });
 
   it('does not match a request without headers', () => {
-    const skips = compileSkip(undefined, [/./], read)!;
+    const skips = skipByUserAgent([/./], read)!;
     for (const headers of [undefined, null, {}, 'bot'])
       expect(skips(origin('203.0.113.7', headers))).toBe(false);
   });
 
   it.each<unknown>(['', 5, null, undefined, { test: () => true }])('rejects the entry %p', (entry) => {
-    expect(() => compileSkip(undefined, ['a', entry], read)).toThrow(
+    expect(() => skipByUserAgent(['a', entry], read)).toThrow(
       /^FreqLimitModule: skipUserAgents\[1\]: .* is not a RegExp, or a string that the header contains/,
     );
   });
 });
 
-describe('compileSkip', () => {
-  it.each([
-    [undefined, undefined],
-    [[], []],
-  ])('returns nothing for %p and %p', (skipAddresses, agents) => {
-    expect(compileSkip(skipAddresses, agents, read)).toBeUndefined();
+describe('a list to skip by', () => {
+  it('returns nothing if it is empty', () => {
+    expect([skipByAddress([], read), skipByUserAgent([], read)]).toEqual([undefined, undefined]);
   });
 
   it.each<unknown>(['10.0.0.0/8', null, { 0: '::1' }])('rejects %p instead of a list', (list) => {
-    expect(() => compileSkip(list, undefined, read)).toThrow(
-      /^FreqLimitModule: skipAddresses: .* is not a list$/,
-    );
-    expect(() => compileSkip(undefined, list, read)).toThrow(
-      /^FreqLimitModule: skipUserAgents: .* is not a list$/,
-    );
+    expect(() => skipByAddress(list, read)).toThrow(/^FreqLimitModule: skipAddresses: .* is not a list$/);
+    expect(() => skipByUserAgent(list, read)).toThrow(/^FreqLimitModule: skipUserAgents: .* is not a list$/);
   });
 });

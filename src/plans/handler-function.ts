@@ -2,16 +2,16 @@ import { markedNames } from '../rules/handler-places.js';
 import { methodNames } from '../rules/methods.js';
 
 /** A handler's function, as Nest passes it to guards. */
-export type Handler = { readonly name: string } & object;
+export type HandlerFunction = { readonly name: string } & object;
 
 /** The function that a class or an instance has under a name. */
-export function functionOf(owner: unknown, name: string): Handler | undefined {
+export function functionOf(owner: unknown, name: string): HandlerFunction | undefined {
   const value = (owner as Readonly<Record<string, unknown>>)[name];
   return typeof value === 'function' ? value : undefined;
 }
 
 /** The name of the method that a function is, was made of, or has the name of; `undefined` if there is none. */
-export function methodNameOf(handler: Handler, prototype: unknown): string | undefined {
+export function methodNameOf(handler: HandlerFunction, prototype: unknown): string | undefined {
   const names = methodNames(prototype);
   const unbound = handler.name.replace(/^bound /, '');
   return (

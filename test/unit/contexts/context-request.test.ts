@@ -1,11 +1,11 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { HTTP_CONTEXT } from '../../../src/contexts/http-context.js';
-import { type AddressWarnings, ContextRequest } from '../../../src/contexts/client-request.js';
+import { type AddressWarnings, ContextRequest } from '../../../src/contexts/context-request.js';
 
 const SILENT: AddressWarnings = {
   noAddress: () => undefined,
-  isWatching: () => true,
-  notBelieved: () => undefined,
+  shouldCheckProxy: () => true,
+  untrustedProxy: () => undefined,
 };
 
 function requestOf(request: unknown, warnings = SILENT): ContextRequest {
@@ -47,7 +47,7 @@ describe('a request of HTTP', () => {
       },
     };
     const limited = requestOf(request);
-    expect(limited.request).toBe(request);
+    expect(limited.parts).toBe(request);
     expect(reads).toBe(0);
     expect([limited.address, limited.address]).toEqual(['203.0.113.7', '203.0.113.7']);
     expect(reads).toBe(1);
@@ -71,13 +71,13 @@ describe('a request of HTTP', () => {
     ['user-agent', false],
   ])('recognizes by a header %s that a proxy has sent the request: %s', (header, isProxy) => {
     let warned = 0;
-    const warnings = { ...SILENT, notBelieved: (): number => warned++ };
+    const warnings = { ...SILENT, untrustedProxy: (): number => warned++ };
     const socket = { remoteAddress: '10.0.0.1' };
     const headers = { host: 'example.org', [header]: '198.51.100.9' };
     const ofSocket = requestOf({ ip: '10.0.0.1', socket, headers }, warnings);
     expect([ofSocket.address, warned]).toEqual(['10.0.0.1', isProxy ? 1 : 0]);
-    expect(ofSocket.isProxy).toBe(isProxy);
-    expect(requestOf({ ip: '198.51.100.9', socket, headers }, warnings).isProxy).toBe(false);
+    expect(ofSocket.isUntrustedProxy).toBe(isProxy);
+    expect(requestOf({ ip: '198.51.100.9', socket, headers }, warnings).isUntrustedProxy).toBe(false);
   });
 
   it.each([
@@ -87,14 +87,16 @@ describe('a request of HTTP', () => {
     ['10.0.0.2', false],
   ])('recognizes by X-Forwarded-For %s whether a second proxy is not trusted: %s', (list, isProxy) => {
     const socket = { remoteAddress: '127.0.0.1' };
-    expect(requestOf({ ip: '10.0.0.2', socket, headers: { 'x-forwarded-for': list } }).isProxy).toBe(isProxy);
+    expect(requestOf({ ip: '10.0.0.2', socket, headers: { 'x-forwarded-for': list } }).isUntrustedProxy).toBe(
+      isProxy,
+    );
   });
 
   it('looks for such headers for the log only while it is watching', () => {
     let warned = 0;
-    const warnings = { ...SILENT, isWatching: () => false, notBelieved: (): number => warned++ };
+    const warnings = { ...SILENT, shouldCheckProxy: () => false, untrustedProxy: (): number => warned++ };
     const socket = { remoteAddress: '10.0.0.1' };
     const limited = requestOf({ ip: '10.0.0.1', socket, headers: { via: '1.1 a' } }, warnings);
-    expect([limited.address, warned, limited.isProxy]).toEqual(['10.0.0.1', 0, true]);
+    expect([limited.address, warned, limited.isUntrustedProxy]).toEqual(['10.0.0.1', 0, true]);
   });
 });
