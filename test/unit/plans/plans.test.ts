@@ -173,7 +173,9 @@ describe('rules that share their counters', () => {
     const rules = [{ window: '1m', limit: 1, name: 'shared', scope: 'controller' }] as const;
     expect(() => {
       startUp(plansOf({ controllers: [ofClass(One)] }, { rules }));
-    }).toThrow('rules[0] of FreqLimitModule: key: it shares counters with the rule at @FreqLimit on One.one');
+    }).toThrow(
+      'rules[0] of FreqLimitModule: key: this rule shares counters with the rule at @FreqLimit on One.one',
+    );
   });
 
   it('may be one rule in several plans', () => {
