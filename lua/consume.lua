@@ -1,4 +1,4 @@
--- consume.lua: decides and charges the checks of one or more requests in one step, each request as a whole or not at all.
+-- consume.lua: decides and charges the checks of one or more requests in one step, each request all or none.
 --
 -- KEYS[k]    the counters, each once, however many checks use it
 -- ARGV[1]    the requests in the order of arrival, read only if not all of them pass: numbers, each followed by ",":
