@@ -12,8 +12,12 @@ const LONGEST_RETURN_MS = 6_000;
 export const SLACK_MS = 50;
 const LONGEST_START_MS = 1_200;
 const LONGEST_CLOSE_MS = 1_500;
-/** The requests in flight when a fault begins, and those that follow until the breaker opens. */
-const MOST_LATE = 2 * MOST_IN_FLIGHT;
+/**
+ * The requests in flight when a fault begins, and those that follow: after their time limit, and once more before the connection
+ * is closed because it was silent for two time limits. One call may have the requests of all clients, so the breaker may still
+ * be closed then.
+ */
+const MOST_LATE = 3 * MOST_IN_FLIGHT;
 
 /** The outcome of a fault. */
 export interface Row extends Books {
