@@ -10,8 +10,8 @@ export class LoginController {
   @HttpCode(200)
   @FreqLimit({ window: '15m', limit: 5, key: '{body.user}{ip}', name: 'wrong', countWhen: isWrongPassword })
   @FreqLimit({ window: '1h', limit: 100, name: 'address' })
-  login(@Body() body: { user?: string; password?: string }) {
-    if (body.password !== 'open sesame') throw new UnauthorizedException();
+  login(@Body() body?: { user?: string; password?: string }) {
+    if (body?.password !== 'open sesame') throw new UnauthorizedException();
     return { welcome: body.user };
   }
 }

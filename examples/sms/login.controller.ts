@@ -11,8 +11,8 @@ export class LoginController {
   @HttpCode(200)
   @FreqLimit({ window: '1m', limit: 3, key: '{body.user}{ip}', name: 'account' })
   @FreqLimit({ window: '1h', limit: 20, key: '{ip}', name: 'address' })
-  login(@Body() body: { user?: string; password?: string }) {
-    if (body.password !== 'open sesame') throw new UnauthorizedException();
+  login(@Body() body?: { user?: string; password?: string }) {
+    if (body?.password !== 'open sesame') throw new UnauthorizedException();
     return { welcome: body.user };
   }
 }

@@ -38,6 +38,12 @@ describe.each(PLATFORMS)('the first example of the README on %s', (platform) => 
     }).toEqual(responseInReadme());
   });
 
+  it('counts attempts without a body by address', async () => {
+    const { url } = await start();
+    const attempt = () => fetch(`${url}/login`, { method: 'POST' });
+    expect(await statuses(6, attempt)).toEqual([...Array<number>(5).fill(401), 429]);
+  });
+
   it('does not count correct passwords', async () => {
     const { url } = await start();
     const right = { user: 'ann', password: 'open sesame' };
