@@ -3,6 +3,7 @@ import type { LogCode } from './log-codes.js';
 
 /** Where lines are written, such as a `Logger` of Nest. */
 export interface LogTarget {
+  log(line: string): void;
   warn(line: string): void;
   error(line: string, stack?: string): void;
 }
@@ -10,6 +11,11 @@ export interface LogTarget {
 /** Writes log lines, each with its code in front. */
 export class Log {
   constructor(private readonly target: LogTarget) {}
+
+  /** For what is normal, such as the start of the application. */
+  info(code: LogCode, message: string): void {
+    this.target.log(`${code}: ${message}`);
+  }
 
   warn(code: LogCode, message: string): void {
     this.target.warn(`${code}: ${message}`);

@@ -24,7 +24,7 @@ describe('a test that installs fake timers before it loads the library', () => {
     const namespace = uniqueNamespace();
     const options = { redis: server.url, namespace, timeoutMs: 250, coalesce: true, denyCache: true };
     const more = { maxCounters: 100, fallbackShare: 1, hashTag: undefined };
-    const store = await createStore({ ...options, ...more }, new Log({ warn: note, error: note }));
+    const store = await createStore({ ...options, ...more }, new Log({ log: note, warn: note, error: note }));
     await store.open();
     const [first] = await store.consume([check(`${namespace}:60000:a`)]);
     server.process.kill('SIGSTOP');

@@ -19,7 +19,7 @@ describe('a server where commands are renamed', () => {
     const redis = { port: server.port, ...options };
     store = await RedisStore.create(
       { redis, namespace: 'fl', timeoutMs: 5_000, coalesce: true, placement: undefined },
-      new Log({ warn: note, error: note }),
+      new Log({ log: note, warn: note, error: note }),
     );
     await store.open();
   }

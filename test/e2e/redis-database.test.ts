@@ -50,7 +50,7 @@ afterAll(async () => {
 async function storeOn(redis: RedisOption): Promise<RedisStore> {
   const note = (line: string): void => void lines.push(line);
   const options = { redis, namespace: 'fl', timeoutMs: 5_000, coalesce: true, placement: undefined };
-  const store = await RedisStore.create(options, new Log({ warn: note, error: note }));
+  const store = await RedisStore.create(options, new Log({ log: note, warn: note, error: note }));
   stores.push(store);
   return store;
 }

@@ -33,6 +33,7 @@ export async function openStore(redis: RedisOption, overrides: Overrides = {}): 
   const namespace = uniqueNamespace();
   const lines: string[] = [];
   const log = new Log({
+    log: (line) => void lines.push(line),
     warn: (line) => void lines.push(line),
     error: (line) => void lines.push(line),
   });

@@ -69,7 +69,7 @@ export class RecordingLog extends Log {
   constructor() {
     const lines: string[] = [];
     const add = (line: string): void => void lines.push(line);
-    super({ warn: add, error: add });
+    super({ log: add, warn: add, error: add });
     this.lines = lines;
   }
 }

@@ -11,7 +11,7 @@ import type { Store } from '../../src/core/store.js';
 import type { Subject } from '../contract/store.contract.js';
 import { keysOf, plainClient, redisUrl, sweep, uniqueNamespace } from './redis.js';
 
-export const quiet = new Log({ warn: () => undefined, error: () => undefined });
+export const quiet = new Log({ log: () => undefined, warn: () => undefined, error: () => undefined });
 
 /** The memory store with a clock that only the test moves. */
 export function memorySubject(maxCounters = 100_000): Subject {

@@ -10,6 +10,7 @@ describe('a limited log', () => {
     nowMs = 5;
     lines = [];
     const target = {
+      log: (line: string) => void lines.push(line),
       warn: (line: string) => void lines.push(line),
       error: (line: string) => void lines.push(line),
     };
@@ -47,7 +48,7 @@ describe('a limited log', () => {
 
   it('passes the stack on', () => {
     const error = jest.fn();
-    new Log({ warn: jest.fn(), error })
+    new Log({ log: jest.fn(), warn: jest.fn(), error })
       .limited(1_000)
       .error('FREQ_LIMIT_GUARD_FAILED', 'a', 'failed', '    at app.js:1:2');
     expect(error).toHaveBeenCalledWith('FREQ_LIMIT_GUARD_FAILED: failed', '    at app.js:1:2');

@@ -6,7 +6,11 @@ import { check } from '../../../support/check.js';
 function make(most: number): { store: MemoryStore; warnings: string[]; at: (nowMs: number) => void } {
   let nowMs = 0;
   const warnings: string[] = [];
-  const log = new Log({ warn: (line) => void warnings.push(line), error: () => undefined });
+  const log = new Log({
+    log: () => undefined,
+    warn: (line) => void warnings.push(line),
+    error: () => undefined,
+  });
   return { store: new MemoryStore(most, log, () => nowMs), warnings, at: (ms) => (nowMs = ms) };
 }
 

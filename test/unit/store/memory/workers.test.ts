@@ -5,7 +5,7 @@ describe('counters in the memory of one of several processes', () => {
   function linesOf(isWorker: boolean, env: NodeJS.ProcessEnv): string[] {
     const lines: string[] = [];
     const note = (line: string): void => void lines.push(line);
-    warnOfWorkers(new Log({ warn: note, error: note }), isWorker, env);
+    warnOfWorkers(new Log({ log: note, warn: note, error: note }), isWorker, env);
     return lines;
   }
 

@@ -26,6 +26,7 @@ function make(isCluster = true) {
   const lines: string[] = [];
   const known = new Set([THE_SERVER, 'a', 'b', 'c']);
   const log = new Log({
+    log: (line) => void lines.push(`info: ${line}`),
     warn: (line) => void lines.push(`warn: ${line}`),
     error: (line) => void lines.push(`error: ${line}`),
   });
