@@ -40,6 +40,8 @@ export type {
   Scope,
   Window,
 } from './rules/rule.js';
+export { defineRule, type RuleDefinition } from './rules/define-rule.js';
+export { parseWindow } from './rules/from-configuration.js';
 export type { NamedRules } from './rules/named-rules.js';
 export type { HashTag } from './store/redis/hash-tags.js';
 export type { RedisClient, RedisOption } from './store/redis/redis-option.js';

@@ -1,3 +1,4 @@
+import { conversionHint, NAN_HINT } from './conversion-hint.js';
 import { formatForLog } from './errors.js';
 
 /** Tests a value, and says what is expected of it. */
@@ -5,6 +6,8 @@ export interface Validator<T> {
   readonly test: (value: unknown) => value is T;
   /** Completes the sentences "5 is not …" and "is missing; expected …". */
   readonly expected: string;
+  /** What to write to convert a string to a number; default: `Number(…)`. */
+  readonly toNumber?: string;
 }
 
 /** A limit or a cost. */
@@ -56,6 +59,12 @@ export function objectOf<T extends object>(expected: string): Validator<T> {
   return { test: (value): value is T => isObject(value), expected };
 }
 
+/** Says that a value is not what is expected, and what to write if the value probably comes from the environment. */
+export function mismatch(value: unknown, { test, expected, toNumber }: Validator<unknown>): string {
+  const hint = Number.isNaN(value) ? NAN_HINT : conversionHint(value, test, toNumber);
+  return `${formatForLog(value)} is not ${expected}${hint}`;
+}
+
 /** Reads values that a user wrote. An error for a wrong value names the place, the option and what is expected. */
 export class OptionReader {
   /**
@@ -71,9 +80,7 @@ export class OptionReader {
     if (validator.test(value)) return value;
     throw this.invalid(
       option,
-      value === undefined
-        ? `is missing; expected ${validator.expected}`
-        : `${formatForLog(value)} is not ${validator.expected}`,
+      value === undefined ? `is missing; expected ${validator.expected}` : mismatch(value, validator),
     );
   }
 

@@ -1,4 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
+import { conversionHint } from '../core/conversion-hint.js';
 import { FreqLimitError, formatError, formatForLog } from '../core/errors.js';
 import { attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import { COUNT } from '../core/validate.js';
@@ -73,10 +74,8 @@ export function validWindow(rule: PlannedRule, window: unknown): number {
 /** @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` */
 export function validCount(rule: PlannedRule, property: 'limit' | 'cost', value: unknown): number {
   if (COUNT.test(value)) return value;
-  throw failed(
-    rule,
-    `the ${property} function returned ${formatForLog(value)}, which is not ${COUNT.expected}`,
-  );
+  const problem = `the ${property} function returned ${formatForLog(value)}, which is not ${COUNT.expected}`;
+  throw failed(rule, problem + conversionHint(value, COUNT.test));
 }
 
 function failed({ place, name }: FunctionOwner, problem: string, cause?: unknown): FreqLimitError {

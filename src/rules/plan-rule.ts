@@ -20,10 +20,10 @@ import {
 } from './validators.js';
 import { toWindowMs, windowName } from './window.js';
 
-const COUNT_OR_FUNCTION = either(COUNT, FROM_CONTEXT);
+const COUNT_OR_FUNCTION = { ...either(COUNT, FROM_CONTEXT), toNumber: 'Number(…) or use defineRule' };
 
 /** The checks and defaults of a rule's options. Without a default here, the module's option or the level applies. */
-const ENTRIES = {
+export const ENTRIES = {
   window: { parse: parseWindow, isRequired: true },
   limit: { validator: COUNT_OR_FUNCTION, isRequired: true },
   key: { parse: checkKey, default: undefined },

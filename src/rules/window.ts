@@ -1,9 +1,12 @@
+import { NAN_HINT } from '../core/conversion-hint.js';
 import { formatForLog } from '../core/errors.js';
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const PATTERN = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/;
+const WITHOUT_UNIT = /^\d{1,16}(\.\d{1,16})?$/;
 
-const EXPECTED =
+/** Completes "is not a window; expected …". */
+export const EXPECTED_WINDOW =
   "a string with a unit ('500ms', '10s', '1m', '1h', '1d') or a number of seconds, from 1 ms to 2^53 - 1 ms";
 
 /**
@@ -15,7 +18,15 @@ export function toWindowMs(window: unknown): number {
   // 1.1 s is 1100.0000000000002 ms in floating point, and means 1100
   const whole = Math.round(ms);
   if (Number.isSafeInteger(whole) && whole >= 1 && Math.abs(ms - whole) < 1e-6 + ms * 1e-15) return whole;
-  throw new RangeError(`${formatForLog(window)} is not a window; expected ${EXPECTED}`);
+  throw new RangeError(notAWindow(window));
+}
+
+/** Says that a value is not a window, and what to write. */
+function notAWindow(window: unknown): string {
+  const problem = `${formatForLog(window)} is not a window`;
+  if (typeof window === 'string' && WITHOUT_UNIT.test(window))
+    return `${problem}, because its unit is missing; write '${window}s' or Number('${window}') for seconds, '${window}ms' for milliseconds`;
+  return `${problem}; expected ${EXPECTED_WINDOW}${Number.isNaN(window) ? NAN_HINT : ''}`;
 }
 
 function parse(window: unknown): number {

@@ -1,10 +1,9 @@
 import { formatForLog } from '../../core/errors.js';
-import { COUNT } from '../../core/validate.js';
+import { COUNT, mismatch, wholeNumber } from '../../core/validate.js';
 import { CLUSTER_NAMES, hintFor, SERVER_NAMES } from './option-names.js';
 import {
   isNode,
   isNonEmptyString,
-  isPort,
   isSet,
   type OptionValues,
   rejectUnknown,
@@ -14,6 +13,7 @@ import type { RedisConnectionOptions } from './redis-options.js';
 
 /** Options that say where the server is. */
 const PLACES = ['host', 'port', 'path', 'sentinels', 'Connector'];
+const PORT = { ...wholeNumber(1, 65_535), expected: 'a port, 1 to 65535' };
 
 /**
  * Reads and checks the options of ioredis' `Redis`.
@@ -38,12 +38,10 @@ function hintForServer(name: string): string | undefined {
 function checkPlace({ host, port, path, db, sentinels, name, role }: OptionValues): void {
   if (host !== undefined && !isNonEmptyString(host))
     throw new TypeError(`host: ${formatForLog(host)} is not a name or an address`);
-  if (port !== undefined && !isPort(port))
-    throw new TypeError(`port: ${formatForLog(port)} is not a port, 1 to 65535`);
+  if (port !== undefined && !PORT.test(port)) throw new TypeError(`port: ${mismatch(port, PORT)}`);
   if (isSet(path) && !isNonEmptyString(path))
     throw new TypeError(`path: ${formatForLog(path)} is not the path of a unix socket`);
-  if (db !== undefined && !COUNT.test(db))
-    throw new TypeError(`db: ${formatForLog(db)} is not ${COUNT.expected}`);
+  if (db !== undefined && !COUNT.test(db)) throw new TypeError(`db: ${mismatch(db, COUNT)}`);
   if (isSet(path)) rejectTogether('path', { host, port, sentinels });
   if (isSet(sentinels)) {
     rejectTogether('sentinels', { host, port });

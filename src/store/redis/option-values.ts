@@ -63,7 +63,7 @@ export function isNonEmptyString(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-export function isPort(port: unknown): boolean {
+function isPort(port: unknown): boolean {
   return wholeNumber(1, 65_535).test(port);
 }
 

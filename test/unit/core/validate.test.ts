@@ -52,11 +52,32 @@ describe('OptionReader', () => {
 
   it.each([
     [undefined, '@FreqLimit on A.b: limit: is missing; expected a whole number from 0 to 2^53 - 1'],
-    ['5', '@FreqLimit on A.b: limit: "5" is not a whole number from 0 to 2^53 - 1'],
+    [-1, '@FreqLimit on A.b: limit: -1 is not a whole number from 0 to 2^53 - 1'],
   ])('names the place, the option and what is expected for %p', (value, message) => {
     const error = thrownBy(() => reader.required('limit', value, COUNT));
     expect(error).toBeInstanceOf(WrongOption);
     expect(error.message).toBe(message);
+  });
+
+  it.each<[unknown, Validator<unknown>, string]>([
+    ['5', COUNT, '; it is a string, perhaps from the environment: write Number(…)'],
+    ['250', wholeNumber(1, 60_000), '; it is a string, perhaps from the environment: write Number(…)'],
+    ['5', { ...COUNT, toNumber: 'five' }, '; it is a string, perhaps from the environment: write five'],
+    ['true', BOOLEAN, "; it is a string, perhaps from the environment: write … === 'true'"],
+    ['FALSE', BOOLEAN, "; it is a string, perhaps from the environment: write … === 'true'"],
+    ['0', BOOLEAN, "; it is a string, perhaps from the environment: write … === 'true'"],
+    [NaN, COUNT, '; Number(undefined) is NaN: is an environment variable not set?'],
+    ['', COUNT, ''],
+    ['0', wholeNumber(1, 60_000), ''],
+    ['5x', COUNT, ''],
+    ['1e3', COUNT, ''],
+    ['5', BOOLEAN, ''],
+    ['5', oneOf('a', 'b'), ''],
+    ['true', COUNT, ''],
+    [5, BOOLEAN, ''],
+  ])('says how to convert %p only to what is expected', (value, validator, hint) => {
+    const error = thrownBy(() => reader.required('limit', value, validator));
+    expect(error.message.split(validator.expected)[1]).toBe(hint);
   });
 
   it.each([[5], [null], [undefined], ['text'], [[]], [() => 1]])(

@@ -100,13 +100,18 @@ const NAME = 'a name of 1 to 64 characters';
 
 describe('a wrong rule', () => {
   it.each<[string, Record<string, unknown>, string]>([
-    ...[0, -1, NaN, Infinity, '0s', '60', '', '1 fortnight', null, undefined, {}].map(
+    ...[0, -1, NaN, Infinity, '0s', '', '1 fortnight', null, undefined, {}].map(
       (window): [string, Record<string, unknown>, string] => [
         'window',
         { window },
         'is not a window; expected a string with a unit',
       ],
     ),
+    ['window', { window: '60' }, "is not a window, because its unit is missing; write '60s' or Number('60')"],
+    ['limit', { limit: '5' }, 'perhaps from the environment: write Number(…) or use defineRule'],
+    ['cost', { cost: '2' }, 'perhaps from the environment: write Number(…) or use defineRule'],
+    ['statusCode', { statusCode: '429' }, 'perhaps from the environment: write Number(…)'],
+    ['shadow', { shadow: 'true' }, "perhaps from the environment: write … === 'true'"],
     ...[NaN, '5', -1, 2.5, Infinity, 2 ** 53, null, 5n, {}].map(
       (limit): [string, Record<string, unknown>, string] => [
         'limit',

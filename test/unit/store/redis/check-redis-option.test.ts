@@ -134,6 +134,21 @@ describe('readRedisOption', () => {
     ],
     ['a host that is a number', { host: 5 }, 'host: 5 is not a name or an address'],
     ['a port that is a string', { port: 'abc' }, 'port: "abc" is not a port, 1 to 65535'],
+    [
+      'a port from the environment',
+      { port: '6379' },
+      'port: "6379" is not a port, 1 to 65535; it is a string, perhaps from the environment: write Number(…)',
+    ],
+    [
+      'a port from a variable that is not set',
+      { port: NaN },
+      'port: NaN is not a port, 1 to 65535; Number(undefined) is NaN: is an environment variable not set?',
+    ],
+    [
+      'a database from the environment',
+      { host: 'a', db: '1' },
+      'perhaps from the environment: write Number(…)',
+    ],
     ['a port that is too large', { port: 70_000 }, 'port: 70000 is not a port'],
   ])('rejects %s', (_, redis, message) => {
     expect(accept(redis)).toThrow(TypeError);
