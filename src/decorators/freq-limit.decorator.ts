@@ -2,29 +2,29 @@ import { declareReference, declareRule, nextOrder } from '../rules/metadata.js';
 import type { FreqLimitRule, FromContext, KeySpec, RuleChanges, Window } from '../rules/rule.js';
 import { classOrMethodDecorator } from './class-or-method.js';
 
-/** The type of a name. A window is not a name: errors of the compiler show this text. */
-type NameOf<Text extends string> = Text extends Window
-  ? 'after a window comes its limit, a number or a function'
-  : Text;
+// The order and the forms of these overloads decide what an editor completes in `@FreqLimit({ })`, and which errors a
+// compiler shows for a wrong rule: those of the first overload alone. The tests of the packed package try this.
 
-// One overload takes one argument, and it is the first. So an editor completes the options of `{ }` from it, and the
-// compiler shows only its errors: at the wrong option, without those of other overloads. Without the default of `Name`,
-// the parameter of a `normalize` function would have no type, because strings have a method of that name.
+/** The type of a name. A window is not a name: the compiler shows this text. */
+type NameOf<Name> = Name extends Window ? 'after a window comes its limit, a number or a function' : Name;
+/** For anything but a name, more arguments than a call has. So the overload does not fit, and compilers omit its errors. */
+type ChangesOf<Name> = Name extends Window
+  ? []
+  : Name extends string
+    ? [changes?: RuleChanges]
+    : [never, never, never, never];
 
 /**
  * Limits how many requests a handler may get, or all handlers of a controller together, by a rule with all its options:
- * `@FreqLimit({ window: '15m', limit: 5, key: '{body.user}{ip}', countWhen: 'failure' })`. A string is the name of a rule of
- * the module's `namedRules`: `@FreqLimit('login')`. Several of these decorators add up, and one call to Redis checks them
- * all. Requests over the limit get 429.
+ * `@FreqLimit({ window: '15m', limit: 5, key: '{body.user}{ip}', countWhen: 'failure' })`. Several of these decorators add
+ * up, and one call to Redis checks them all. Requests over the limit get 429.
  *
- * Wrong rules and unknown names stop the application at start-up, with an error that names the class, the method, the option
- * and what is expected.
+ * Wrong rules stop the application at start-up, with an error that names the class, the method, the option and what is
+ * expected.
  *
- * @param rule at least `window` and `limit`, or the name of a rule in `namedRules`
+ * @param rule at least `window` and `limit`
  */
-export function FreqLimit<Name extends string = never>(
-  rule: FreqLimitRule | NameOf<Name>,
-): ClassDecorator & MethodDecorator;
+export function FreqLimit(rule: FreqLimitRule): ClassDecorator & MethodDecorator;
 /**
  * Limits how many requests a handler may get, or all handlers of a controller together:
  * `@FreqLimit('1m', 1, 'phone:{body.phone}')`. Several of these decorators add up. Requests over the limit get 429. Wrong
@@ -40,21 +40,17 @@ export function FreqLimit(
   key?: KeySpec,
 ): ClassDecorator & MethodDecorator;
 /**
- * Applies a rule of the module's `namedRules` with changes: `@FreqLimit('login', { limit: 3 })`. It counts as if it were
- * written here with its name. An unknown name or a wrong change stops the application at start-up.
+ * Applies a rule of the module's `namedRules`: `@FreqLimit('login')`, or `@FreqLimit('login', { limit: 3 })` with changes.
+ * It counts as if it were written here with its name. An unknown name stops the application at start-up.
  *
  * @param name name of the rule in `namedRules`
  * @param changes options that are different here; `undefined` changes nothing
  */
-export function FreqLimit<Name extends string>(
+export function FreqLimit<const Name>(
   name: NameOf<Name>,
-  changes: RuleChanges | undefined,
+  ...changes: ChangesOf<Name>
 ): ClassDecorator & MethodDecorator;
-export function FreqLimit(
-  first: FreqLimitRule | string | number | FromContext<Window>,
-  second?: number | FromContext<number> | RuleChanges,
-  key?: KeySpec,
-): ClassDecorator & MethodDecorator {
+export function FreqLimit(...[first, second, key]: readonly unknown[]): ClassDecorator & MethodDecorator {
   const order = nextOrder();
   if (typeof first === 'string' && isChanges(second) && key === undefined) {
     const reference = { named: first, changes: second === undefined ? {} : { ...second } };
@@ -63,7 +59,7 @@ export function FreqLimit(
     });
   }
   const isRule = typeof first === 'object' && second === undefined;
-  const rule = isRule ? { ...first } : ({ window: first, limit: second, key } as FreqLimitRule);
+  const rule = (isRule ? { ...first } : { window: first, limit: second, key }) as FreqLimitRule;
   return classOrMethodDecorator('@FreqLimit', (target, handler) => {
     declareRule(rule, order, target, handler);
   });

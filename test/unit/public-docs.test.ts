@@ -1,4 +1,5 @@
 import ts from 'typescript';
+import { DOC_TAGS } from '../support/doc-tags.js';
 import { hardWordsIn } from '../support/plain-words.js';
 
 const ENTRIES = ['src/index.ts', 'src/testing/index.ts', 'src/throttler/index.ts'];
@@ -9,8 +10,6 @@ interface PublicDoc {
   readonly text: string;
   readonly tags: readonly string[];
 }
-
-const TAGS = ['param', 'returns', 'throws', 'default', 'example', 'see', 'internal'];
 
 const { config } = ts.readConfigFile('tsconfig.json', (file) => ts.sys.readFile(file)) as { config: unknown };
 const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.');
@@ -86,7 +85,7 @@ describe.each(ENTRIES)('the public declarations of %s', (entry) => {
 
   it('have no decorator that an editor would show as a tag', () => {
     const unknown = docs.flatMap(({ name, tags }) =>
-      tags.filter((tag) => !TAGS.includes(tag)).map((tag) => `${name}: @${tag}`),
+      tags.filter((tag) => !DOC_TAGS.includes(tag)).map((tag) => `${name}: @${tag}`),
     );
     expect(unknown).toEqual([]);
   });
