@@ -1,7 +1,7 @@
 import { Controller, Get, type Type } from '@nestjs/common';
 import { subscribe } from 'node:diagnostics_channel';
-import type { FreqLimitEvent, FreqLimitOptions, Verdict } from 'nestjs-freq-limit';
-import { FreqLimit, FreqLimitVerdict } from 'nestjs-freq-limit';
+import type { FreqLimitEvent, FreqLimitOptions } from 'nestjs-freq-limit';
+import { FreqLimit, FreqLimitVerdict, type Verdict } from 'nestjs-freq-limit';
 
 @Controller('reports')
 export class ReportsController {

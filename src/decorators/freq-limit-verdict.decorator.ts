@@ -10,7 +10,7 @@ const verdictOf = createParamDecorator<unknown, Verdict>((_, context: ExecutionC
 
 /**
  * Passes the verdict of the request to a parameter of its handler: `list(@FreqLimitVerdict() { tightest }: Verdict)`. If no
- * rule applied, `results` is empty and `source` is `'none'`.
+ * rule applied, `results` is empty and `source` is `'none'`. Import `Verdict` by `import type`, or as `type Verdict`.
  */
 export function FreqLimitVerdict(): ParameterDecorator {
   const decorate = verdictOf();

@@ -14,11 +14,11 @@ const DECLARATIONS = readdirSync(join(ROOT, 'dist'), { recursive: true, encoding
 /** The names of all tags that a version of TypeScript finds in doc comments. */
 function tagsIn(text: string, ts: typeof typescript): string[] {
   const tags = new Set<typescript.JSDocTag>();
-  const visit = (node: typescript.Node): void => {
+  const collect = (node: typescript.Node): void => {
     for (const tag of ts.getJSDocTags(node)) tags.add(tag);
-    ts.forEachChild(node, visit);
+    ts.forEachChild(node, collect);
   };
-  visit(ts.createSourceFile('a.d.ts', text, ts.ScriptTarget.Latest, true));
+  collect(ts.createSourceFile('a.d.ts', text, ts.ScriptTarget.Latest, true));
   return [...tags].map(({ tagName }) => tagName.text);
 }
 

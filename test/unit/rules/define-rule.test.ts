@@ -70,8 +70,18 @@ describe('defineRule', () => {
     expect(() => defineRule({ window: '1m', limit: 5, windw: '1m' })).toThrow('windw: is not an option');
     // @ts-expect-error -- only the numbers may be strings
     expect(() => defineRule({ window: '1m', limit: 5, shadow: 'true' })).toThrow('shadow: "true" is not');
-    const list: RuleDefinition[] = [{ window: '1m', limit: '5', normalize: (value) => value.slice(1) }];
-    expect(list).toHaveLength(1);
+  });
+
+  it('gives functions their types, also in a list of rules and names', () => {
+    const definition: RuleDefinition = { window: '1m', limit: '5', key: (context) => context.getType() };
+    const options: FreqLimitOptions = {
+      rules: [
+        'login',
+        defineRule({ window: '1m', limit: 5, key: '{body.a}', normalize: (value) => value.slice(1) }),
+      ],
+    };
+    expect(options.rules).toHaveLength(2);
+    expect(defineRule(definition)).toMatchObject({ limit: 5 });
   });
 
   it.each<[object, string]>([
