@@ -71,9 +71,11 @@ export class ServiceChecks {
     const text = textOfAll(listOf(check.key));
     if (text === undefined) throw missingKey(check.key, reader);
     const group = keyPrefix(this.options.namespace, this.idOf(name), windowMs);
+    const hashed = this.options.hashKey(text);
     return {
-      key: group + this.options.hashKey(text),
+      key: group + hashed,
       group,
+      text: hashed,
       name: name ?? 'check',
       windowMs,
       limit: reader.optional('limit', check.limit, COUNT) ?? Infinity,
@@ -105,9 +107,11 @@ export class ServiceChecks {
     }
     const cost = reader.optional('cost', check.cost, COUNT);
     const group = rule.keyPrefixFor(windowMs);
+    const text = rule.hashKey(this.textOf(check, rule, reader));
     return {
-      key: group + rule.hashKey(this.textOf(check, rule, reader)),
+      key: group + text,
       group,
+      text,
       name: rule.name,
       windowMs,
       limit: limit ?? Infinity,

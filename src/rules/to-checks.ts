@@ -155,8 +155,8 @@ function toCheck(
   // a shadow rule never denies: its check has no limit, and the request passes if the store fails
   const limit = shadow ? Infinity : ownLimit;
   const onStoreError = shadow && rule.onStoreError === 'deny' ? 'allow' : rule.onStoreError;
-  const key = group + rule.hashKey(text);
-  return { key, group, name, windowMs, limit, cost, countDenied, onStoreError, rule, ownLimit };
+  const hashed = rule.hashKey(text);
+  return { key: group + hashed, group, text: hashed, name, windowMs, limit, cost, countDenied, onStoreError, rule, ownLimit };
 }
 
 function textWithoutKey(rule: PlannedRule, request: LimitedRequest): string | MissingKey | undefined {

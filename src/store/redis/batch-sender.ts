@@ -34,9 +34,9 @@ export class BatchSender {
   }
 
   /** Sends a request in a batch of its own. */
-  sendAlone(request: UnsentRequest, deadline?: Deadline): Promise<CheckResult[]> {
+  sendAlone({ checks, charging, onEnds }: UnsentRequest, deadline?: Deadline): Promise<CheckResult[]> {
     return new Promise((resolve, reject) => {
-      void this.send(Batch.of({ ...request, resolve, reject }), deadline);
+      void this.send(Batch.of({ checks, charging, onEnds, resolve, reject }), deadline);
     });
   }
 

@@ -47,7 +47,8 @@ export class ConsumeCalls {
   /** Calls the script, and on a full server once more with the flag for that, for a limited number of new counters. */
   private async call(batch: Batch, server: string, deadline: Deadline): Promise<unknown> {
     const { sender, fullServers } = this.parts;
-    const call = { ...encodeBatch(batch), server, requests: batch.size, deadline };
+    const { keys, args } = encodeBatch(batch);
+    const call = { keys, args, server, requests: batch.size, deadline };
     try {
       const reply = await sender.call(CONSUME, call);
       if (batch.changesCounters) fullServers.noteRoom(server);

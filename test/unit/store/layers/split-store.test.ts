@@ -85,7 +85,7 @@ describe('SplitStore', () => {
     cachedCounts.add(checks, denied, 0);
     memory.consume([check('b')]);
     await store.consume(checks);
-    expect(['a', 'b', 'c'].map((key) => cachedCounts.get(key, 0) !== undefined)).toEqual([
+    expect(['a', 'b', 'c'].map((key) => cachedCounts.get(check(key), 0) !== undefined)).toEqual([
       false,
       true,
       false,
