@@ -54,16 +54,10 @@ export class MemoryStore implements Store {
   // Like lua/consume.lua: charges all checks, and undoes what does not count if one of them denies.
   consume(checks: readonly Check[], refundable = false): CheckResult[] {
     const nowMs = Math.floor(this.clock());
-    const steps: Step[] = [];
-    let passes = true;
-    for (const check of checks) {
-      const step = this.charge(check, nowMs);
-      passes &&= step.allowed;
-      steps.push(step);
-    }
+    const steps = checks.map((check) => this.charge(check, nowMs));
+    const passes = steps.every(({ allowed }) => allowed);
     if (!passes) undoCharges(steps);
-    const results: CheckResult[] = [];
-    for (const step of steps) results.push(this.finish(step, passes, nowMs));
+    const results = steps.map((step) => this.finish(step, passes, nowMs));
     for (const { check, used, charged } of steps) {
       if (charged > 0 && used === charged) this.counters.tidy(check.group, nowMs);
     }

@@ -105,14 +105,11 @@ export class Batch {
 
   add(request: PendingRequest): void {
     const { checks, charging } = request;
-    const counted: CountedCheck[] = [];
-    for (const check of checks) {
-      counted.push({ check, counter: this.addCheck(check, charging) });
-      this.totalCost += check.cost;
-    }
+    const counted = checks.map((check) => ({ check, counter: this.addCheck(check, charging) }));
     this.members.push({ request, counted });
     this.wantsEnds ||= request.onEnds !== undefined;
     this.checkCount += checks.length;
+    this.totalCost += costOf(checks);
   }
 
   fail(error: unknown): void {

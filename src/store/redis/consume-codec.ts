@@ -94,8 +94,8 @@ function readAll(batch: Batch, values: readonly unknown[], ends: readonly number
     counter.leftMs = toInteger(values[2 * counter.keyIndex]);
   }
   for (const member of batch.members) {
-    const results: CheckResult[] = [];
-    for (const one of member.counted) results.push(nextResult(one, member.request.charging));
+    const { charging } = member.request;
+    const results = member.counted.map((one) => nextResult(one, charging));
     resolve(member, results, ends);
   }
   return created;
