@@ -2,9 +2,7 @@ import type { INestApplication, Type } from '@nestjs/common';
 import { useMemoryStore, expectLimited, expectNotLimited, TestClock } from 'nestjs-freq-limit/testing';
 import { AccountModule } from '../../examples/migrating/from-express-rate-limit.js';
 import { LoginLimits, LoginLimitsModule } from '../../examples/migrating/from-rate-limiter-flexible.js';
-import { ArticlesModule } from '../../examples/migrating/from-throttler.js';
-import { ThrottledModule } from '../../examples/migrating/throttler-storage.js';
-import { closeApps, type Platform, PLATFORMS, serve, statuses } from '../support/app.js';
+import { closeApps, type Platform, PLATFORMS, serve } from '../support/app.js';
 import { post } from '../support/http.js';
 
 afterEach(closeApps);
@@ -20,31 +18,6 @@ async function start(
 }
 
 describe.each(PLATFORMS)('coming from elsewhere, on %s', (platform) => {
-  it('keeps the throttler and lets it count here', async () => {
-    const { url, clock } = await start(platform, ThrottledModule);
-    const search = (): Promise<Response> => fetch(`${url}/search`);
-    expect(await statuses(3, search)).toEqual([200, 200, 429]);
-    clock.advance('29s');
-    const blocked = await search();
-    expect([blocked.status, blocked.headers.get('retry-after-burst')]).toEqual([429, '1']);
-    clock.advance('1s');
-    expect(await statuses(3, search)).toEqual([200, 200, 429]);
-  });
-
-  it('writes the throttlers as rules', async () => {
-    const { url, clock } = await start(platform, ArticlesModule);
-    const write = (key: string) => (): Promise<Response> => post(`${url}/articles`, {}, { 'x-api-key': key });
-    await expectLimited(write('a'), { passes: 2, retryAfter: 60 });
-    clock.advance('1s');
-    await expectLimited(write('b'), { passes: 2, retryAfter: 60 });
-    await expectNotLimited(() => fetch(`${url}/articles`), { requests: 5 });
-    clock.advance('1s');
-    await expectLimited(() => fetch(`${url}/articles/newest`), { passes: 3, retryAfter: 1 });
-    clock.advance('1s');
-    const { headers } = await fetch(`${url}/articles/newest`);
-    expect(headers.get('x-ratelimit-remaining')).toBe('2');
-  });
-
   it('writes the middlewares as rules', async () => {
     const { url, clock } = await start(platform, AccountModule);
     const login = (user: string) => (): Promise<Response> => post(`${url}/login`, { user });
