@@ -1,4 +1,5 @@
 import type { INestApplication, Type } from '@nestjs/common';
+import { FreqLimitService, type Verdict } from 'nestjs-freq-limit';
 import { useMemoryStore, expectLimited, expectNotLimited, TestClock } from 'nestjs-freq-limit/testing';
 import { AccountModule } from '../../examples/migrating/from-express-rate-limit.js';
 import { LoginLimits, LoginLimitsModule } from '../../examples/migrating/from-rate-limiter-flexible.js';
@@ -44,5 +45,19 @@ describe.each(PLATFORMS)('coming from elsewhere, on %s', (platform) => {
     const mails = [await limits.mayMail('ann'), await limits.mayMail('ann'), await limits.mayMail('ann')];
     clock.advance('1m');
     expect([...mails, await limits.mayMail('ann')]).toEqual([true, true, false, true]);
+  });
+
+  it('adds a penalty to the counter of a limiter, above its limit too', async () => {
+    const { app } = await start(platform, LoginLimitsModule);
+    const limits = app.get(FreqLimitService);
+    const check = { name: 'login', key: 'ann', window: '15m', limit: 2 } as const;
+    const used = async (verdict: Promise<Verdict>): Promise<unknown> => {
+      const { allowed, results } = await verdict;
+      return [allowed, results[0]?.used];
+    };
+    expect(await used(limits.peek(check))).toEqual([true, 0]);
+    expect(await used(limits.consume(check))).toEqual([true, 1]);
+    expect(await used(limits.consume({ ...check, limit: undefined, cost: 5 }))).toEqual([true, 6]);
+    expect(await used(limits.consume(check))).toEqual([false, 6]);
   });
 });
