@@ -3,7 +3,7 @@ import { copyFile, cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Ended, run } from './run.ts';
-import { pack, ROOT } from './tarball.ts';
+import { ROOT, tarballPath } from './tarball.ts';
 
 const STRICT_PEERS = ['--strict-peer-deps', '--legacy-peer-deps=false', '--force=false'];
 const INSTALL = [
@@ -32,7 +32,7 @@ export class Consumer {
       const consumers = join(ROOT, 'test/pack/consumers');
       for (const part of ['shared', ...shared, name])
         await cp(join(consumers, part), folder, { recursive: true });
-      await copyFile((await pack(folder)).path, join(folder, 'nestjs-freq-limit.tgz'));
+      await copyFile(tarballPath(), join(folder, 'nestjs-freq-limit.tgz'));
       return new Consumer(folder, await run('npm', INSTALL, { cwd: folder, timeoutMs: 180_000 }));
     } catch (error) {
       await rm(folder, { recursive: true, force: true });
