@@ -8,7 +8,7 @@ import { ROOT, Unpacked } from './tarball.ts';
 
 const REPOSITORY = 'https://github.com/ann/nestjs-freq-limit';
 const FILLED_IN = { author: 'Ann', repository: REPOSITORY };
-/** What is made of these two fields. */
+/** The packed fields that come from these two. */
 const PUBLISHED = {
   author: 'Ann',
   repository: { type: 'git', url: `git+${REPOSITORY}.git` },
