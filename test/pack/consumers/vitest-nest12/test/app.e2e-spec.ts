@@ -21,7 +21,8 @@ async function start(builder: TestingModuleBuilder): Promise<void> {
   app = (await builder.compile()).createNestApplication();
   await app.init();
 }
-const testingModule = (imports: ModuleMetadata['imports'] = [AppModule]) => Test.createTestingModule({ imports });
+const testingModule = (imports: ModuleMetadata['imports'] = [AppModule]) =>
+  Test.createTestingModule({ imports });
 
 afterEach(async () => {
   vi.useRealTimers();
@@ -68,7 +69,9 @@ describe('fake timers', () => {
     await expectLimited(() => get(), { passes: 3 });
     vi.advanceTimersByTime(60_001);
     await expectLimited(() => get(), { passes: 0 });
-    const verdict = await app.get(FreqLimitService).consume({ name: 'x', key: 'all', window: '1m', limit: 1 });
+    const verdict = await app
+      .get(FreqLimitService)
+      .consume({ name: 'x', key: 'all', window: '1m', limit: 1 });
     expect(verdict.source).toBe('store');
   });
 
@@ -78,7 +81,9 @@ describe('fake timers', () => {
     await new Promise((listening) => silent.once('listening', listening));
     const redis = `redis://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     await start(testingModule([FreqLimitModule.forRoot({ redis })]).setLogger(false as never));
-    const verdict = await app.get(FreqLimitService).consume({ name: 'x', key: 'all', window: '1m', limit: 1 });
+    const verdict = await app
+      .get(FreqLimitService)
+      .consume({ name: 'x', key: 'all', window: '1m', limit: 1 });
     expect(verdict.source).toBe('memory');
     silent.close();
   });
