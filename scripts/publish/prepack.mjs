@@ -16,7 +16,7 @@ try {
   mkdirSync('.packing');
 } catch {
   throw new Error(
-    'Another npm is packing here, or was killed. If not: look at `git status`, and delete the folder .packing.',
+    'The folder .packing exists: another npm is packing here. If not, check `git status` and delete the folder.',
   );
 }
 // outside of the process group of npm: Ctrl+C does not end it

@@ -92,7 +92,7 @@ describe('npm pack at the root of the repository', () => {
     clone = await Clone.create(FILLED_IN, 'mkdir dist .packing');
     const { code, stderr } = await clone.npm('pack');
     expect(code).not.toBe(0);
-    expect(stderr).toContain('Error: Another npm is packing here, or was killed.');
+    expect(stderr).toContain('Error: The folder .packing exists: another npm is packing here.');
   });
 });
 
