@@ -8,7 +8,7 @@ const root = new URL('../../', import.meta.url);
 /** Packed whatever `files` says. */
 const ALWAYS = ['package.json', 'README.md', 'LICENSE'];
 
-export const read = (path) => readFileSync(new URL(path, root), 'utf8');
+const read = (path) => readFileSync(new URL(path, root), 'utf8');
 export const readManifest = () => JSON.parse(read('package.json'));
 
 /** The path and the packed text of each such file. */
