@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Ended, outerEnv, run } from './run.ts';
+import { type Ended, run } from './run.ts';
 import { ROOT } from './tarball.ts';
 
 const PARTS = ['README.md', 'CHANGELOG.md', 'LICENSE', 'scripts', 'docs', 'lua', 'bench/chart.svg'];
@@ -24,15 +22,6 @@ export class Clone {
 
   npm(...args: string[]): Promise<Ended> {
     return run('npm', args, { cwd: this.folder });
-  }
-
-  /** Runs npm, and kills it when this has happened. */
-  async npmUntil(happened: Promise<unknown>, ...args: string[]): Promise<void> {
-    const npm = spawn('npm', args, { cwd: this.folder, env: outerEnv(), stdio: 'ignore' });
-    const exit = once(npm, 'exit');
-    await Promise.race([happened, exit.then(() => Promise.reject(new Error('npm ended before')))]);
-    npm.kill('SIGKILL');
-    await exit;
   }
 
   /** The files, without `dist`, and their texts. */

@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Clone } from './clone.ts';
 import { TestRegistry } from './registry.ts';
+import { run } from './run.ts';
 import { ROOT, Unpacked } from './tarball.ts';
 
 const REPOSITORY = 'https://github.com/ann/nestjs-freq-limit';
@@ -27,11 +26,6 @@ afterEach(async () => {
 
 const parsed = async (path: string): Promise<Record<string, unknown>> =>
   JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
-
-/** Waits for the moment after the end of npm in which the files are restored. */
-async function restored({ folder }: Clone): Promise<void> {
-  while (existsSync(join(folder, '.packing'))) await sleep(20);
-}
 
 describe('npm pack at the root of the repository', () => {
   it('makes four fields and the links of the pages from two fields', async () => {
@@ -88,15 +82,18 @@ describe('npm pack at the root of the repository', () => {
     },
   );
 
-  it('stops while another npm packs', async () => {
-    clone = await Clone.create(FILLED_IN, 'mkdir dist .packing');
-    const { code, stderr } = await clone.npm('pack');
-    expect(code).not.toBe(0);
-    expect(stderr).toContain('Error: The folder .packing exists: another npm is packing here.');
+  it('can be undone if it was interrupted', async () => {
+    clone = await Clone.create(FILLED_IN);
+    const before = await clone.files();
+    expect(await clone.npm('run', 'prepack')).toMatchObject({ code: 0 });
+    expect(await clone.files()).not.toEqual(before);
+    const { code } = await run(process.execPath, ['scripts/publish/restore.mjs'], { cwd: clone.folder });
+    expect(code).toBe(0);
+    expect(await clone.files()).toEqual(before);
   });
 });
 
-describe('npm publish at the root of the repository', () => {
+describe('a release', () => {
   let registry: TestRegistry;
 
   beforeEach(async () => {
@@ -106,9 +103,9 @@ describe('npm publish at the root of the repository', () => {
 
   it('sends the registry the same package.json as in the tarball', async () => {
     clone = await Clone.create(FILLED_IN);
+    await registry.use(clone.folder);
     const before = await clone.files();
-    expect(await clone.npm('publish', ...registry.flags())).toMatchObject({ code: 0 });
-    await restored(clone);
+    expect(await clone.npm('run', 'release')).toMatchObject({ code: 0 });
     expect(await clone.files()).toEqual(before);
 
     const [upload] = registry.uploads;
@@ -121,25 +118,27 @@ describe('npm publish at the root of the repository', () => {
     for (const field of ['scripts', 'devDependencies', 'workspaces']) expect(sent).not.toHaveProperty(field);
   });
 
-  it('stops as long as a field is empty', async () => {
-    clone = await Clone.create({ author: '', repository: '' });
-    const { code, stderr } = await clone.npm('publish', ...registry.flags());
-    expect(code).not.toBe(0);
-    expect(stderr).toContain(
-      'package.json: "repository" is empty. Write the https address of the repository, such as',
-    );
-    expect(stderr).toContain('package.json: "author" is empty. Write a name, such as');
-    expect(registry.uploads).toEqual([]);
-  });
+  it.each([['run', 'release'], ['publish']])(
+    'stops as long as a field is empty (npm %s)',
+    async (...command) => {
+      clone = await Clone.create({ author: '', repository: '' });
+      await registry.use(clone.folder);
+      const { code, stderr } = await clone.npm(...command);
+      expect(code).not.toBe(0);
+      expect(stderr).toContain(
+        'package.json: "repository" is empty. Write the https address of the repository, such as',
+      );
+      expect(stderr).toContain('package.json: "author" is empty. Write a name, such as');
+      expect(registry.uploads).toEqual([]);
+    },
+  );
 
-  it('leaves the files as they were if it is killed', async () => {
+  it('is not possible with npm publish, which would send the package.json of the repository', async () => {
     clone = await Clone.create(FILLED_IN);
-    const before = await clone.files();
-    let during: unknown;
-    const uploaded = registry.silentUpload().then(async () => (during = await clone!.files()));
-    await clone.npmUntil(uploaded, 'publish', ...registry.flags());
-    expect(during).not.toEqual(before);
-    await restored(clone);
-    expect(await clone.files()).toEqual(before);
+    await registry.use(clone.folder);
+    const { code, stderr } = await clone.npm('publish');
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('Publish with "npm run release". It packs, and publishes the tarball.');
+    expect(registry.uploads).toEqual([]);
   });
 });

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 /** What `npm publish` sends. */
@@ -12,11 +14,10 @@ export interface Upload {
 /** A registry of npm packages, without any. */
 export class TestRegistry {
   readonly uploads: Upload[] = [];
-  private isSilent = false;
   private readonly server = createServer((request, response) => {
     void text(request).then((body) => {
-      if (request.method === 'PUT') this.receive(body, response);
-      else response.writeHead(404).end('{}');
+      if (request.method === 'PUT') this.uploads.push(JSON.parse(body) as Upload);
+      response.writeHead(request.method === 'PUT' ? 200 : 404).end('{}');
     });
   });
 
@@ -26,22 +27,10 @@ export class TestRegistry {
     return registry;
   }
 
-  /** The flags that make npm use this registry. */
-  flags(): string[] {
+  /** Makes npm in a folder use this registry. */
+  async use(folder: string): Promise<void> {
     const address = `//127.0.0.1:${(this.server.address() as AddressInfo).port}/`;
-    return [`--registry=http:${address}`, `--${address}:_authToken=any`];
-  }
-
-  /** Leaves the next upload without an answer, and resolves when it has come. */
-  async silentUpload(): Promise<void> {
-    this.isSilent = true;
-    await once(this.server, 'upload');
-  }
-
-  private receive(body: string, response: ServerResponse): void {
-    this.uploads.push(JSON.parse(body) as Upload);
-    this.server.emit('upload');
-    if (!this.isSilent) response.end('{}');
+    await writeFile(join(folder, '.npmrc'), `registry=http:${address}\n${address}:_authToken=any\n`);
   }
 
   stop(): void {

@@ -10,12 +10,6 @@ export interface Ended {
 const OURS =
   /^(npm_(command|lifecycle|package|config_(local_prefix|workspace))|JEST_|NODE_(ENV|OPTIONS|PATH|V8_COVERAGE)$|FORCE_COLOR$)/;
 
-/** The environment of a process that does not belong to this repository. */
-export function outerEnv(): NodeJS.ProcessEnv {
-  const inherited = Object.entries(process.env).filter(([name]) => !OURS.test(name));
-  return { ...Object.fromEntries(inherited), NO_COLOR: '1' };
-}
-
 /** Runs a program until it ends. It is killed after a time limit, and then its code is null. */
 export function run(
   program: string,
@@ -23,9 +17,10 @@ export function run(
   { cwd, env = {}, timeoutMs = 60_000 }: { cwd: string; env?: NodeJS.ProcessEnv; timeoutMs?: number },
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
+    const inherited = Object.entries(process.env).filter(([name]) => !OURS.test(name));
     const child = spawn(program, args, {
       cwd,
-      env: { ...outerEnv(), ...env },
+      env: { ...Object.fromEntries(inherited), NO_COLOR: '1', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: timeoutMs,
       killSignal: 'SIGKILL',
