@@ -59,10 +59,10 @@ describe('a denied request', () => {
     expect(bodyOf(error)).toEqual({
       statusCode: 429,
       error: 'Too Many Requests',
-      message: 'Too many requests. Try again in 8 s.',
+      message: 'Too many requests. Try again in 8 seconds.',
       retryAfter: 8,
     });
-    expect(error).toMatchObject({ verdict: VERDICT, message: 'Too many requests. Try again in 8 s.' });
+    expect(error).toMatchObject({ verdict: VERDICT, message: 'Too many requests. Try again in 8 seconds.' });
   });
 
   it('gets the status and the message of the tightest rule', async () => {
@@ -105,7 +105,7 @@ describe('a denied request', () => {
     ['returns nothing', () => '', 'The message function returned ""; the default is used instead'],
   ])('gets the default message if the function %s', async (_, message, line) => {
     const error = await denied({ message: message as () => string });
-    expect(bodyOf(error)).toMatchObject({ message: 'Too many requests. Try again in 8 s.' });
+    expect(bodyOf(error)).toMatchObject({ message: 'Too many requests. Try again in 8 seconds.' });
     expect(log.errors).toEqual([`FREQ_LIMIT_DENIAL_FUNCTION_FAILED: ${line}`]);
   });
 
@@ -126,7 +126,7 @@ describe('a denied request', () => {
   it('gets the error of its transport, marked with the verdict', async () => {
     const error = await denied({}, {}, { ...HTTP, toError: async ({ message }) => new TypeError(message) });
     expect(error).toBeInstanceOf(TypeError);
-    expect(error.message).toBe('Too many requests. Try again in 8 s.');
+    expect(error.message).toBe('Too many requests. Try again in 8 seconds.');
     expect(isFreqLimitExceeded(error) && error.verdict).toBe(VERDICT);
   });
 
