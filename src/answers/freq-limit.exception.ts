@@ -42,6 +42,8 @@ export function isFreqLimitExceeded(error: unknown): error is ExceededError {
  * @returns the error; if it is marked with another verdict already, a new error that inherits from it
  */
 export function markExceeded<E extends Error>(error: E, verdict: Verdict): E {
+  // an adapter may make something other than an object, such as a string
+  if (Object(error) !== error) return error;
   const own = isFreqLimitExceeded(error) ? (Object.create(error) as E) : error;
   // a frozen error stays unmarked
   Reflect.set(own, BRAND, true);

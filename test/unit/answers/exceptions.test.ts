@@ -130,13 +130,37 @@ describe('a denied request', () => {
     expect(isFreqLimitExceeded(error) && error.verdict).toBe(VERDICT);
   });
 
-  it('gets the HTTP exception if the adapter fails', async () => {
-    const error = await denied({}, {}, { ...HTTP, toError: () => Promise.reject(new Error('no package')) });
+  const FAILED =
+    'FREQ_LIMIT_ADAPTER_FAILED: contextAdapters.http.toError failed; the HTTP exception is thrown instead: no package';
+  const returned = (text: string): string =>
+    `FREQ_LIMIT_ADAPTER_FAILED: contextAdapters.http.toError returned ${text}; the HTTP exception is thrown instead`;
+  const fail = (): never => {
+    throw new Error('no package');
+  };
+  it.each<[string, () => unknown, string]>([
+    ['throws', fail, FAILED],
+    ['rejects', async () => fail(), FAILED],
+    ['returns a promise that cannot be read', () => Object.defineProperty({}, 'then', { get: fail }), FAILED],
+    ['returns nothing', () => undefined, returned('undefined')],
+    ['returns null', () => null, returned('null')],
+    ['resolves to nothing', async () => undefined, returned('undefined')],
+    ['resolves to null', async () => null, returned('null')],
+  ])('gets the HTTP exception if the adapter %s', async (_, toError, line) => {
+    const error = await denied({}, {}, { ...HTTP, toError: toError as ResolvedAdapter['toError'] & object });
     expect(error).toBeInstanceOf(FreqLimitExceededException);
-    expect(log.errors).toEqual([
-      'FREQ_LIMIT_ADAPTER_FAILED: contextAdapters.http.toError failed; the HTTP exception is thrown instead: no package',
-    ]);
+    expect(isFreqLimitExceeded(error) && error.verdict).toBe(VERDICT);
+    expect(log.errors).toEqual([line]);
   });
+
+  it.each([['slow down'], [''], [0], [false], [Object.freeze({})], [Symbol('denied')]])(
+    'gets what the adapter returns, also if it is not an error: %p',
+    async (value) => {
+      const made = value as unknown as Error;
+      expect(await denied({}, {}, { ...HTTP, toError: () => made })).toBe(made);
+      expect(await denied({}, {}, { ...HTTP, toError: async () => made })).toBe(made);
+      expect(log.lines).toEqual([]);
+    },
+  );
 });
 
 describe('a request without its key', () => {
