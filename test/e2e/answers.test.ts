@@ -131,7 +131,12 @@ describe.each(PLATFORMS)('the body of a denial on %s', (platform) => {
     const { response, body } = await denialOf(platform, {}, { controllers: [Calm] });
     expect([response.status, body]).toEqual([
       420,
-      { statusCode: 420, error: 'Error', message: 'Too many requests. Try again in 10 seconds.', retryAfter: 10 },
+      {
+        statusCode: 420,
+        error: 'Error',
+        message: 'Too many requests. Try again in 10 seconds.',
+        retryAfter: 10,
+      },
     ]);
   });
 
