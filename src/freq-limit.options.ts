@@ -100,7 +100,7 @@ export interface FreqLimitOptions {
   /**
    * Message of denials: a string, or a function of the verdict and the context, for example to translate it. If a function
    * fails, the default message is used and a line is logged.
-   * @default 'Too many requests. Try again in 8 s.'
+   * @default 'Too many requests. Try again in 8 seconds.'
    */
   readonly message?: DenialMessage | undefined;
   /**

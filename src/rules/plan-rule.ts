@@ -103,6 +103,7 @@ export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDef
     keyPrefixFor: keyPrefixes(defaults.namespace, id, window),
     hashKey: key.isDynamic || key.paths.length > 0 ? defaults.hashKey : plainKey,
     isStatic: isStatic(options, key),
+    valueWatch: undefined,
   };
 }
 

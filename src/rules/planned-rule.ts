@@ -2,6 +2,7 @@ import type { OnStoreError } from '../core/check.js';
 import type { KeyHasher } from '../core/key-hash.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import type { CompiledKey } from './key/key-types.js';
+import type { ValueWatch } from './value-watch.js';
 import type { DenialMessage, FreqLimitRule, FromContext, OnMissingKey, Outcome, Scope } from './rule.js';
 
 /** A rule as it was declared, and where. */
@@ -70,4 +71,6 @@ export interface PlannedRule {
   readonly hashKey: KeyHasher;
   /** Whether the rule has no functions: then its check is made without waiting, and cannot fail. */
   readonly isStatic: boolean;
+  /** Watches the first requests for values that are always missing; `undefined` when it is over, and before requests come. */
+  valueWatch: ValueWatch | undefined;
 }

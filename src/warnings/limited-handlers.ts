@@ -1,5 +1,5 @@
 import type { ApplicationConfig } from '@nestjs/core';
-import { guardsOn } from '../nest/nest-metadata.js';
+import { guardsOn, pathsOf } from '../nest/nest-metadata.js';
 import type { HandlerKind } from '../plans/handler-kinds.js';
 import type { FreqLimitPlans, PlannedHandler } from '../plans/plans.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
@@ -12,6 +12,8 @@ export interface LimitedHandler {
   /** Classes or instances, in the order in which Nest runs them; global request-scoped ones after other global ones. */
   readonly guards: readonly unknown[];
   readonly kind: HandlerKind | undefined;
+  /** Of a route: the paths of the controller and of the method. */
+  readonly paths: readonly unknown[];
 }
 
 /**
@@ -31,6 +33,6 @@ export function limitedHandlers(
     const rules = plans.of(classRef, method)?.rules;
     if (rules === undefined) return [];
     const guards = [...globalGuards, ...guardsOn(classRef, method)];
-    return [{ name: `${classRef.name}.${name}`, rules, guards, kind }];
+    return [{ name: `${classRef.name}.${name}`, rules, guards, kind, paths: pathsOf(classRef, method) }];
   });
 }

@@ -1,13 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
-import { FREQ_LIMIT_PLANS } from '../core/tokens.js';
+import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS } from '../core/tokens.js';
 import { nestLog } from '../nest/log.js';
+import { modulePathsOf } from '../nest/nest-metadata.js';
+import type { PlanOptions } from '../plans/plan-options.js';
 import type { FreqLimitPlans } from '../plans/plans.js';
 import { ambiguousClasses, wrongConstructors } from './class-warnings.js';
 import { unprotectedHandlers, usersNotSet } from './guard-warnings.js';
 import { keysFromClientOnly, keysFromProxyHeaders } from './key-warnings.js';
 import { type LimitedHandler, limitedHandlers } from './limited-handlers.js';
 import { unprotectedMessageHandlers } from './message-handler-warnings.js';
+import { paramsNotInPaths } from './param-warnings.js';
 import { rulesWithoutEffect } from './rules-without-effect.js';
 import { joinNames, type Warning } from './warning.js';
 import { windowsLikeMilliseconds } from './window-warnings.js';
@@ -19,6 +22,8 @@ export class StartUpWarnings {
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
     @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: PlanOptions,
   ) {}
 
   /** Call it when the application is initialized: then its guards and its proxy setting are known. */
@@ -48,9 +53,17 @@ export class StartUpWarnings {
       ...usersNotSet(limited),
       ...keysFromProxyHeaders(limited),
       ...keysFromClientOnly(limited),
+      ...this.paramsNotInPaths(limited),
       ...this.outcomesUnknown(limited),
       ...this.trustInAllProxies(),
     ];
+  }
+
+  private paramsNotInPaths(limited: readonly LimitedHandler[]): Warning[] {
+    // an adapter of the application may read parameters from anywhere
+    if (this.options.contextAdapters['http'] !== undefined) return [];
+    const modulePaths = [...this.modules.values()].flatMap(({ metatype }) => modulePathsOf(metatype));
+    return paramsNotInPaths(limited, [this.config.getGlobalPrefix(), ...modulePaths]);
   }
 
   private outcomesUnknown(limited: readonly LimitedHandler[]): Warning[] {

@@ -36,6 +36,12 @@ export type Normalize = 'email' | 'phone' | ((value: string) => string);
 /** Reads the text of a key from a request. Returns `undefined` if the request lacks a value. */
 type KeyReader = (request: LimitedRequest, context: ExecutionContext) => MaybePromise<string | undefined>;
 
+/** Reads the value of one placeholder. */
+export interface ValueReader {
+  readonly path: string;
+  readonly read: (request: LimitedRequest) => unknown;
+}
+
 /** Makes the text of a key from values that a caller of `FreqLimitService` passes. */
 export type KeyFiller = (
   values: readonly unknown[],
@@ -52,6 +58,8 @@ export interface CompiledKey {
   readonly isDynamic: boolean;
   /** The paths of the placeholders in order, such as `body.phone`. */
   readonly paths: readonly string[];
+  /** Reads the values of the placeholders, in order. */
+  readonly readers: readonly ValueReader[];
   /** The `normalize` of each placeholder and function in order; `undefined` where there is none. */
   readonly normalizers: readonly (Normalize | undefined)[];
   readonly read: KeyReader;

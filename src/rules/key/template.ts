@@ -33,6 +33,7 @@ export function compileTemplate(template: string, normalization: Normalization):
     sources: [template],
     isDynamic: false,
     paths: placeholders.map(({ path }) => path),
+    readers: placeholders,
     normalizers: placeholders.map(({ normalizer }) => normalizer?.spec),
     read: readerOf(pieces, placeholders, toText),
     textFromValues: fillerOf(template, placeholders, toText),
