@@ -2,6 +2,7 @@ import { Controller, Get, Module, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { MessagePattern, Transport } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
+import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import { Redis } from 'ioredis';
 import {
   FreqLimit,
@@ -15,6 +16,7 @@ import { disableLimits, useMemoryStore } from 'nestjs-freq-limit/testing';
 import { closeApps, serve, startApp } from '../support/app.js';
 import { captureLog, logLine } from '../support/log.js';
 import { redisUrl, uniqueNamespace } from '../support/redis.js';
+import { HAS_GLOBAL_GUARDS } from '../support/sockets.js';
 
 const log = captureLog();
 const started = () => log.infos.filter((line) => line.startsWith('FREQ_LIMIT_STARTED: '));
@@ -110,6 +112,22 @@ describe('the line at start-up', () => {
     expect(started()).toEqual([
       `${IN_MEMORY}1 rule protects 1 handler.`,
       `${IN_MEMORY}1 rule protects 1 handler.`,
+    ]);
+  });
+
+  it('counts a message of a gateway only if Nest applies global guards to it', async () => {
+    @WebSocketGateway({ path: '/gateway' })
+    class Chat {
+      @SubscribeMessage('message')
+      message() {}
+    }
+    const { WsAdapter } = await import('@nestjs/platform-ws');
+    const limits = { rules: [{ window: '1d', limit: 9 }] } as const;
+    await startApp('express', { limits, providers: [Chat] }, undefined, (app) => {
+      app.useWebSocketAdapter(new WsAdapter(app));
+    });
+    expect(started()).toEqual([
+      `${IN_MEMORY}${HAS_GLOBAL_GUARDS ? '1 rule protects 1 handler.' : 'No rule protects a handler.'}`,
     ]);
   });
 

@@ -5,7 +5,7 @@ import type { LogCode } from '../../src/core/log-codes.js';
 export interface CapturedLog {
   /** Warnings and errors, in their order. */
   readonly lines: string[];
-  /** Lines of the level `log`, of the limiter only. */
+  /** Lines of the level `log`, also those of Nest. */
   readonly infos: string[];
   readonly warnings: string[];
   readonly errors: string[];

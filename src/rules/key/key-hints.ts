@@ -2,45 +2,41 @@
 export const ROOTS = ['ip', 'user', 'body', 'params', 'query', 'headers'] as const;
 export type Root = (typeof ROOTS)[number];
 
-/** A path with a field for each part of a request, for a part that was written alone. */
-const EXAMPLES: Readonly<Record<string, string>> = {
-  ip: 'ip',
-  user: 'user.id',
-  body: 'body.phone',
-  params: 'params.id',
-  query: 'query.q',
-  headers: 'headers.x-api-key',
-};
-/** Names that stand for a part of a request, in lower case and without `_`. */
-const OTHER_NAMES: Readonly<Record<string, string>> = {
-  userid: 'user.id',
-  uid: 'user.id',
-  ipaddress: 'ip',
-  remoteaddress: 'ip',
-  clientip: 'ip',
-  id: 'params.id',
-  phone: 'body.phone',
-  email: 'body.email',
-  username: 'body.username',
-  apikey: 'headers.x-api-key',
-};
-const SINGULAR: Readonly<Record<string, string>> = { param: 'params', header: 'headers' };
+/** Paths by what people write for them, in lower case and without `_` and `-`. */
+const PATHS: ReadonlyMap<string, string> = new Map([
+  // a part of a request, alone
+  ['ip', 'ip'],
+  ['user', 'user.id'],
+  ['body', 'body.phone'],
+  ['params', 'params.id'],
+  ['query', 'query.q'],
+  ['headers', 'headers.x-api-key'],
+  // a value
+  ['ipaddress', 'ip'],
+  ['remoteaddress', 'ip'],
+  ['clientip', 'ip'],
+  ['userid', 'user.id'],
+  ['uid', 'user.id'],
+  ['id', 'params.id'],
+  ['phone', 'body.phone'],
+  ['email', 'body.email'],
+  ['username', 'body.username'],
+  ['apikey', 'headers.x-api-key'],
+]);
 /** Matches a name as other libraries mark it: `:id` of a route, `$id`, `%id%`, `<id>`, `[id]`. */
 const MARKED = /(?<=^|\/):([a-z_]\w*)|[$%<[]([a-z_]\w*)[%>\]]?/i;
 
 /** A path that exists and that a developer probably meant by this text: `req.user.id` → `user.id`. */
 export function pathFor(text: string): string | undefined {
-  const [root = '', ...fields] = text
+  const [first = '', ...fields] = text
     .trim()
     .replace(/^(?:req|request|ctx|context)\./i, '')
     .split('.');
-  const name = root.toLowerCase();
-  const known = SINGULAR[name] ?? name;
-  if (fields.length > 0) {
-    if (known === 'ip' || !ROOTS.includes(known as Root)) return undefined;
-    return fields.includes('') ? EXAMPLES[known] : [known, ...fields].join('.');
-  }
-  return EXAMPLES[known] ?? OTHER_NAMES[name.replace(/[_-]/g, '')];
+  const name = first.toLowerCase();
+  if (fields.length === 0) return PATHS.get(name.replace(/[_-]/g, ''));
+  const root = /^(?:param|header)$/.test(name) ? `${name}s` : name;
+  if (root === 'ip' || !ROOTS.includes(root as Root)) return undefined;
+  return fields.includes('') ? PATHS.get(root) : [root, ...fields].join('.');
 }
 
 /** What to write instead of `{text}`, which is not a placeholder: `; write {user.id}`. Empty if it is not known. */
@@ -52,10 +48,12 @@ export function hintForPlaceholder(text: string): string {
 
 /** The templates that were probably meant by a constant: `user/:id` → `user/{params.id}`. Empty if none is known. */
 export function templatesFor(constant: string): readonly string[] {
-  const [text, route, name = route] = MARKED.exec(constant) ?? [];
-  if (text === undefined || name === undefined)
-    return [pathFor(constant)].flatMap((path) => (path === undefined ? [] : [`{${path}}`]));
-  const paths = route === undefined ? [pathFor(name) ?? `params.${name}`] : [`params.${name}`, pathFor(name)];
-  const known = new Set(paths.filter((path) => path !== undefined));
-  return [...known].map((path) => constant.replace(text, () => `{${path}}`));
+  const match = MARKED.exec(constant);
+  if (match === null) return [pathFor(constant)].flatMap((path) => (path === undefined ? [] : [`{${path}}`]));
+  const [text, route, other = ''] = match;
+  const paths =
+    route === undefined ? [pathFor(other) ?? `params.${other}`] : [`params.${route}`, pathFor(route)];
+  const before = constant.slice(0, match.index);
+  const after = constant.slice(match.index + text.length);
+  return [...new Set(paths)].flatMap((path) => (path === undefined ? [] : [`${before}{${path}}${after}`]));
 }

@@ -7,6 +7,7 @@ describe('templatesFor', () => {
     [':user', ['{params.user}', '{user.id}']],
     [':userId', ['{params.userId}', '{user.id}']],
     ['user/:id', ['user/{params.id}']],
+    ['a:id/:id', ['a:id/{params.id}']],
     ['/users/:id/photos', ['/users/{params.id}/photos']],
     ['$user', ['{user.id}']],
     ['by-$tenant', ['by-{params.tenant}']],
@@ -30,10 +31,21 @@ describe('templatesFor', () => {
     for (const template of templates) expect(compileKey(template).paths).toHaveLength(1);
   });
 
-  it.each(['login', 'sms:code', 'a:b', '12:30', '$1', '100%', 'a < b', '[]', 'req.session.id', 'user:', '*'])(
-    'finds none for %s',
-    (constant) => {
-      expect(templatesFor(constant)).toEqual([]);
-    },
-  );
+  it.each([
+    'login',
+    'sms:code',
+    'a:b',
+    '12:30',
+    '$1',
+    '100%',
+    'a < b',
+    '[]',
+    'req.session.id',
+    'user:',
+    '*',
+    'constructor',
+    '__proto__',
+  ])('finds none for %s', (constant) => {
+    expect(templatesFor(constant)).toEqual([]);
+  });
 });

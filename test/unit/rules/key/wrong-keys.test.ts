@@ -30,6 +30,7 @@ describe('compileKey', () => {
     ['{Body.phone}', '; write {body.phone}'],
     ['{header.x-api-key}', '; write {headers.x-api-key}'],
     ['{tenant}', '; write {params.tenant}, {body.tenant} or {query.tenant}'],
+    ['{constructor}', '; write {params.constructor}, {body.constructor} or {query.constructor}'],
     ['{session.id}', ''],
     ['{}', ''],
   ])('rejects %s, and says what was probably meant', (text, hint) => {

@@ -5,7 +5,7 @@ import type { RedisClient } from '../../../../src/store/redis/redis-option.js';
 const lazy = { lazyConnect: true };
 
 function placeOf(client: Redis | Cluster, isPassed = false): string {
-  return describeClient(client as unknown as RedisClient, isPassed);
+  return describeClient(client, isPassed);
 }
 
 describe('describeClient', () => {
