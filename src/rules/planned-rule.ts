@@ -14,6 +14,8 @@ export interface DeclaredRule {
   readonly level: Scope;
   /** The place as messages show it: `@FreqLimit on SmsController.send`. */
   readonly place: string;
+  /** The place of its key, if that is another one: the named rule that is referred to. */
+  readonly keyPlace?: string | undefined;
 }
 
 /** The module's options that apply to a rule without its own. */
@@ -45,6 +47,8 @@ export interface PlannedRule {
   readonly name: string;
   /** Where the rule is declared, as messages show it. */
   readonly place: string;
+  /** Where its key is written: there, in a named rule, or in `defaultKey`. */
+  readonly keyPlace: string;
   /** The level at which the rule is declared. */
   readonly level: Scope;
   readonly scope: Scope;

@@ -26,7 +26,7 @@ export function limitedHandlers(
   config: ApplicationConfig,
 ): LimitedHandler[] {
   const decorated = new Set(plans.classes.filter((one) => one.isDecorated()).map(({ classRef }) => classRef));
-  const globalGuards = [...config.getGlobalGuards(), ...config.getGlobalRequestGuards()];
+  const globalGuards = globalGuardsOf(config);
   return handlers.flatMap(({ classRef, name, method, kind }) => {
     if (kind !== 'route' && !decorated.has(classRef)) return [];
     // `disableLimits` of tests takes the plans away here
@@ -35,4 +35,9 @@ export function limitedHandlers(
     const guards = [...globalGuards, ...guardsOn(classRef, method)];
     return [{ name: `${classRef.name}.${name}`, rules, guards, kind, paths: pathsOf(classRef, method) }];
   });
+}
+
+/** In the order in which Nest runs them. */
+export function globalGuardsOf(config: ApplicationConfig): unknown[] {
+  return [...config.getGlobalGuards(), ...config.getGlobalRequestGuards()];
 }

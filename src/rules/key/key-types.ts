@@ -12,7 +12,7 @@ export type KeyValue = string | number | bigint | boolean | null | undefined;
  * What a rule counts by.
  *
  * - A string is a template: `{ip}`, `{user.id}`, `{body.phone}`, `{params.id}`, `{query.q}`, `{headers.x-api-key}`.
- *   A template without placeholders is one counter for all clients.
+ *   A template without placeholders is one counter for all clients: `'all'`, or `'all:…'`.
  * - A function of the execution context returns the value, or an array of values.
  * - An array combines templates and functions. Its values stay separate: `['a:b', 'c']` and `['a', 'b:c']` are two counters.
  */
