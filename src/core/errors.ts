@@ -13,6 +13,12 @@ export type FreqLimitErrorCode =
 
 const BRAND = Symbol.for('nestjs-freq-limit:error');
 
+/** The error that led to a `FreqLimitError`, and its lines. */
+interface FreqLimitErrorOptions extends ErrorOptions {
+  /** A line for each mistake; default: the message. */
+  readonly problems?: readonly string[];
+}
+
 /**
  * An error of this library. A denied request is not one of them: it is a `FreqLimitExceededException`.
  *
@@ -21,7 +27,12 @@ const BRAND = Symbol.for('nestjs-freq-limit:error');
 export class FreqLimitError extends Error {
   /** Always `'FreqLimitError'`. */
   override readonly name: string = 'FreqLimitError';
-  readonly [BRAND] = true;
+  /**
+   * Each mistake as one line: a place, an option, and what is expected. The error of a failed start has a line for
+   * everything that is wrong in the options and rules; any other error has one, its message.
+   */
+  declare readonly problems: readonly string[];
+  declare readonly [BRAND]: true;
 
   /**
    * @param code what went wrong
@@ -32,9 +43,17 @@ export class FreqLimitError extends Error {
     /** What went wrong. */
     readonly code: FreqLimitErrorCode,
     message: string,
-    options?: ErrorOptions,
+    { cause, problems = [message] }: FreqLimitErrorOptions = {},
   ) {
-    super(message, options);
+    // a cause that is undefined would be printed too
+    super(message, cause === undefined ? undefined : { cause });
+    // not enumerable, because an error is printed with its message and its enumerable properties
+    Object.defineProperty(this, 'problems', { value: problems });
+  }
+
+  static {
+    // not a property of each error, because it would be printed
+    Object.defineProperty(this.prototype, BRAND, { value: true });
   }
 }
 

@@ -1,3 +1,4 @@
+import { formatError } from '../../core/errors.js';
 import { wholeNumber } from '../../core/validate.js';
 import { isUrl } from './check-redis-url.js';
 
@@ -8,11 +9,20 @@ export type OptionValues = Readonly<Record<string, unknown>>;
 export function valuesIn(given: object, known: ReadonlySet<string>): OptionValues {
   const values: Record<string, unknown> = {};
   for (const name of known) {
-    const value = (given as OptionValues)[name];
+    const value = readValue(given as OptionValues, name);
     // undefined must not override the limiter's own default
     if (value !== undefined) values[name] = value;
   }
   return values;
+}
+
+/** A getter of the user may throw. */
+function readValue(given: OptionValues, name: string): unknown {
+  try {
+    return given[name];
+  } catch (error) {
+    throw new TypeError(`${name}: cannot be read: ${formatError(error)}`, { cause: error });
+  }
 }
 
 /** Where options were found. */
