@@ -1,8 +1,11 @@
 /** What went wrong. A code keeps its meaning in later versions. */
 export type FreqLimitErrorCode =
-  /** An option of the module is wrong. Thrown when the application starts. */
+  /** Options of the module are wrong. Thrown when the application starts. */
   | 'FREQ_LIMIT_INVALID_OPTIONS'
-  /** A rule is wrong, or a decorator is in a wrong place. Thrown when the application starts or a class is loaded. */
+  /**
+   * A rule is wrong, and perhaps options of the module too, or a decorator is in a wrong place. Thrown when the application
+   * starts or a class is loaded.
+   */
   | 'FREQ_LIMIT_INVALID_RULE'
   /** A method of `FreqLimitService` got a wrong argument. Nothing was counted. */
   | 'FREQ_LIMIT_INVALID_CHECK'
@@ -13,7 +16,6 @@ export type FreqLimitErrorCode =
 
 const BRAND = Symbol.for('nestjs-freq-limit:error');
 
-/** The error that led to a `FreqLimitError`, and its lines. */
 interface FreqLimitErrorOptions extends ErrorOptions {
   /** A line for each mistake; default: the message. */
   readonly problems?: readonly string[];
@@ -37,7 +39,7 @@ export class FreqLimitError extends Error {
   /**
    * @param code what went wrong
    * @param message what happened, where, and what to do
-   * @param options `cause`: the error that led to this one
+   * @param options `cause`: the error that led to this one; `problems`: a line for each mistake, default: the message
    */
   constructor(
     /** What went wrong. */

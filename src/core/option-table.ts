@@ -5,7 +5,8 @@ import type { OptionReader, Validator } from './validate.js';
 /** How an option is checked, and its value if it is not given. An option without a default is required. */
 export type OptionEntry = (
   | { readonly validator: Validator<unknown> }
-  // a parser converts the value; for a wrong one it throws an error that says why, or an error of the reader
+  // a parser converts the value; for a wrong one it throws an error that says why, an AggregateError of several, or an error
+  // of the reader
   | { readonly parse: (value: unknown, reader: OptionReader) => unknown }
 ) &
   ({ readonly default: unknown } | { readonly isRequired: true }) & {
@@ -103,7 +104,7 @@ function readOption(
   name: string,
   options: Readonly<Record<string, unknown>>,
   entry: OptionEntry,
-  reader: OptionReader,
+  reader: OptionReader<FreqLimitError>,
 ): unknown {
   const value = valueOf(name, options, reader);
   if (value === undefined && 'default' in entry) return entry.default;
@@ -111,7 +112,9 @@ function readOption(
   try {
     return entry.parse(value, reader);
   } catch (error) {
-    throw error instanceof FreqLimitError ? error : reader.failed(name, error);
+    if (error instanceof FreqLimitError) throw error;
+    const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+    return new Mistakes(errors.map((one) => reader.failed(name, one))).orThrow<unknown>(undefined);
   }
 }
 

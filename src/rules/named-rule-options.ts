@@ -1,5 +1,5 @@
 import { type OptionEntry, OptionTable } from '../core/option-table.js';
-import { keyOf, RULE_ENTRIES, RULE_HINTS, type RuleReader } from './plan-rule.js';
+import { ENTRIES, keyOf, RULE_HINTS, type RuleReader } from './plan-rule.js';
 import type { RuleDefaults } from './planned-rule.js';
 
 const NAME_ELSEWHERE: OptionEntry = {
@@ -9,13 +9,13 @@ const NAME_ELSEWHERE: OptionEntry = {
   default: undefined,
   isElsewhere: true,
 };
-const ENTRIES = { ...RULE_ENTRIES, name: NAME_ELSEWHERE };
+const EXCEPT_NAME = { ...ENTRIES, name: NAME_ELSEWHERE };
 
-const NAMED_RULE = new OptionTable(ENTRIES, RULE_HINTS);
+const NAMED_RULE = new OptionTable(EXCEPT_NAME, RULE_HINTS);
 /** A reference may leave out any option. */
 const CHANGES = new OptionTable(
   Object.fromEntries(
-    Object.entries<OptionEntry>(ENTRIES).map(([name, entry]) => [name, { ...entry, default: undefined }]),
+    Object.entries<OptionEntry>(EXCEPT_NAME).map(([name, entry]) => [name, { ...entry, default: undefined }]),
   ),
   RULE_HINTS,
 );

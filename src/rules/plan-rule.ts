@@ -24,7 +24,7 @@ import { toWindowMs, windowName } from './window.js';
 const COUNT_OR_FUNCTION = either(COUNT, FROM_CONTEXT);
 
 /** The checks and defaults of a rule's options. Without a default here, the module's option or the level applies. */
-export const RULE_ENTRIES = {
+export const ENTRIES = {
   window: { parse: parseWindow, isRequired: true },
   limit: { validator: COUNT_OR_FUNCTION, isRequired: true },
   key: { parse: checkKey, default: undefined },
@@ -67,9 +67,9 @@ export const RULE_HINTS = {
   skipSuccessfulRequests: "countWhen: 'failure'",
 };
 
-const OPTIONS = new OptionTable(RULE_ENTRIES, RULE_HINTS);
+const OPTIONS = new OptionTable(ENTRIES, RULE_HINTS);
 
-type RuleOptions = OptionValues<typeof RULE_ENTRIES>;
+type RuleOptions = OptionValues<typeof ENTRIES>;
 export type RuleReader = OptionReader<FreqLimitError>;
 
 /**

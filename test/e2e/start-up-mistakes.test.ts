@@ -5,6 +5,7 @@ import {
   type ModuleMetadata,
   type OnModuleInit,
   type Type,
+  UseGuards,
 } from '@nestjs/common';
 import { Query, Resolver } from '@nestjs/graphql';
 import { MessagePattern } from '@nestjs/microservices';
@@ -16,6 +17,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import {
   FreqLimit,
   type FreqLimitError,
+  FreqLimitGuard,
   FreqLimitModule,
   type FreqLimitModuleExtras,
   type FreqLimitOptions,
@@ -25,11 +27,12 @@ import {
 } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve } from '../support/app.js';
 import { captureLog } from '../support/log.js';
+import { closeMicroservices, messageClient, transportOf } from '../support/microservices.js';
 import { redisUrl } from '../support/redis.js';
 
 const { lines } = captureLog();
 
-afterEach(closeApps);
+afterEach(closeMicroservices);
 
 @Controller('sms')
 @FreqLimit({ window: '1 year' as '1m', limit: -1 })
@@ -264,6 +267,31 @@ describe('a failed start', () => {
       client.disconnect();
     },
   );
+
+  it.each(failing)('denies messages that come before it: %s', async (_, limits, controllers) => {
+    @Controller()
+    class Messages {
+      @MessagePattern('wrong')
+      @UseGuards(FreqLimitGuard)
+      @FreqLimit('1m', limits.maxCounters === 0 ? 5 : -1)
+      wrong() {
+        return 'ok';
+      }
+    }
+    const imports = [FreqLimitModule.forRoot({ ...limits, globalGuard: false })];
+    const module = await Test.createTestingModule({
+      imports,
+      controllers: [...controllers, Messages],
+    }).compile();
+    const app = module.createNestApplication();
+    const transport = await transportOf('tcp');
+    app.connectMicroservice(transport);
+    await app.startAllMicroservices();
+    const client = messageClient(transport);
+    expect(await client.send('wrong', {})).toMatchObject({ error: { status: 'error' } });
+    await expect(app.init()).rejects.toMatchObject({ name: 'FreqLimitError' });
+    await app.close().catch(() => undefined);
+  });
 
   it('counts nothing before it, when an option is wrong', async () => {
     const imports = [FreqLimitModule.forRoot({ maxCounters: 0 })];

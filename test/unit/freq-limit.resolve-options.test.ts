@@ -270,6 +270,7 @@ describe('a wrong option', () => {
       contextAdapters: { ws: { adress: () => '', request: 5 }, mqtt: 7, rpc: {} },
       headers: 'yes',
       skipAddresses: ['10.0.0.0/99', '10.0.0.1', 'host'],
+      redis: { hots: 'redis', prot: 6379 },
       partitionKeys: true,
       maxCounters: 0,
       throttlers: [],
@@ -279,6 +280,8 @@ describe('a wrong option', () => {
     expect(problems.map((line) => line.replace(/ (?:is|needs) .*/, ''))).toEqual([
       'FreqLimitModule: colour:',
       'FreqLimitModule: throttlers:',
+      'FreqLimitModule: redis: hots:',
+      'FreqLimitModule: redis: prot:',
       'FreqLimitModule: skipAddresses[0]: "10.0.0.0/99"',
       'FreqLimitModule: skipAddresses[2]: "host"',
       'FreqLimitModule: headers: "yes"',

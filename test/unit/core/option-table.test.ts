@@ -14,6 +14,7 @@ const reader = new OptionReader('here', invalidOptions);
 
 function parseSize(size: unknown, at: OptionReader): number {
   if (size === 'huge') throw at.invalid('size', 'is too large');
+  if (size === 'odd') throw new AggregateError([new TypeError('has no unit'), new TypeError('is odd')]);
   if (typeof size !== 'string') throw new RangeError('not a size');
   return size.length;
 }
@@ -105,6 +106,11 @@ describe('OptionTable', () => {
     const nothing = TABLE.readAll(5, reader);
     expect(nothing.values).toEqual({ limit: undefined, mode: 'a', size: 0, open: undefined });
     expect([...nothing.errors.keys()]).toEqual(['']);
+  });
+
+  it('has a line for each error of a parser', () => {
+    const { problems } = thrownBy(() => TABLE.read({ limit: 1, size: 'odd' }, reader));
+    expect(problems).toEqual(['here: size: has no unit', 'here: size: is odd']);
   });
 
   it('does not list an option that belongs elsewhere', () => {

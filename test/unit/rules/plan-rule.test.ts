@@ -162,11 +162,11 @@ describe('a wrong rule', () => {
   it('has a line for each wrong option', () => {
     const { code, problems } = thrownBy(() => plan({ window: '1x', limit: -1, ttl: 5, scope: 'route' }));
     expect(code).toBe('FREQ_LIMIT_INVALID_RULE');
-    expect(problems.map((line) => line.slice(PLACE.length, PLACE.length + 12))).toEqual([
-      ': ttl: is no',
-      ': window: "1',
-      ': limit: -1 ',
-      ': scope: "ro',
+    expect(problems.map((line) => line.slice(PLACE.length, PLACE.length + 9))).toEqual([
+      ': ttl: is',
+      ': window:',
+      ': limit: ',
+      ': scope: ',
     ]);
   });
 
