@@ -21,8 +21,9 @@ import type { NamedRules } from './rules/named-rules.js';
 import type { FreqLimitRule } from './rules/rule.js';
 import { FROM_CONTEXT, MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, checkKey } from './rules/validators.js';
 import { readRedisOption } from './store/redis/check-redis-option.js';
+import type { MemoryReason } from './store/memory/memory-warnings.js';
 import type { HashTag } from './store/redis/hash-tags.js';
-import { isClustered } from './store/redis/redis-option.js';
+import { isClustered, type RedisOption } from './store/redis/redis-option.js';
 
 const PLACE = 'FreqLimitModule';
 
@@ -58,7 +59,7 @@ const ADAPTER_OPTIONS = new OptionTable({
 
 /** The checks and defaults of all options. */
 const ENTRIES = {
-  redis: { parse: readRedisOption, default: undefined },
+  redis: { parse: readRedis, default: undefined },
   namespace: {
     validator: matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-z 0-9 . _ : -'),
     default: 'fl',
@@ -135,7 +136,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
   {
     option: 'hashTag',
     other: 'redis',
-    applies: ({ hashTag, redis }) => hashTag !== undefined && !isClustered(redis),
+    applies: ({ hashTag, redis }) => hashTag !== undefined && !isClustered(withoutFalse(redis)),
     problem: 'is only for a Redis Cluster, and redis is not one; remove hashTag',
   },
   {
@@ -158,14 +159,33 @@ export function resolveOptions(given: unknown): ResolvedOptions {
     errors.set(option, reader.invalid(option, problem));
   }
   const { hashKeys, skipAddresses, skipUserAgents, rules, namedRules, ...options } = values;
+  const redis = withoutFalse(options.redis);
   return Object.freeze({
     ...options,
+    redis,
+    memoryReason: redis === undefined ? memoryReasonOf(given, options.redis) : undefined,
     rules: Object.freeze([...rules]),
     namedRules: Object.freeze({ ...namedRules }),
     hashKey: hashKeys,
     isSkipped: eitherOf(skipAddresses, skipUserAgents),
     errors: errors.size === 0 ? undefined : errors,
   });
+}
+
+/** `redis: undefined` is most likely an environment variable that is not set. */
+function memoryReasonOf(given: unknown, redis: unknown): MemoryReason {
+  if (redis === false) return 'chosen';
+  return 'redis' in (Object(given) as object) ? 'unset' : undefined;
+}
+
+/** Where to count; `undefined`: in memory. */
+function withoutFalse(redis: Options['redis']): RedisOption | undefined {
+  return redis === false ? undefined : redis;
+}
+
+/** `false` is the choice to count in memory. */
+function readRedis(redis: unknown): RedisOption | false {
+  return redis === false ? redis : readRedisOption(redis);
 }
 
 function eitherOf(a: IsSkipped | undefined, b: IsSkipped | undefined): IsSkipped | undefined {

@@ -1,6 +1,6 @@
 /** What went wrong. A code keeps its meaning in later versions. */
 export type FreqLimitErrorCode =
-  /** Options of the module are wrong. Thrown when the application starts. */
+  /** Options of the module, or of the health indicator, are wrong. Thrown when the application starts, or by the call. */
   | 'FREQ_LIMIT_INVALID_OPTIONS'
   /**
    * A rule is wrong, and perhaps options of the module too, or a decorator is in a wrong place. Thrown when the application

@@ -1,9 +1,11 @@
 import type { FreqLimitError } from '../core/errors.js';
 import { Mistakes } from '../core/mistakes.js';
+import { nestLog } from '../nest/log.js';
 import { NamedRuleSet } from '../rules/named-rules.js';
 import { type HandlerTraits, type Level, planOf } from '../rules/plan.js';
 import type { DeclaredRule, Owner } from '../rules/planned-rule.js';
 import type { FreqLimitRule } from '../rules/rule.js';
+import { ValueWatches } from '../rules/value-watch.js';
 import type { PlanOptions } from './plan-options.js';
 import { PlanResult } from './plan-result.js';
 import { SharedCounters } from './shared-counters.js';
@@ -17,6 +19,7 @@ export class Planner {
   private readonly moduleLevel: Level;
   private readonly namedRules: NamedRuleSet;
   private readonly counters = new SharedCounters();
+  private readonly valueWatches = new ValueWatches(nestLog);
 
   constructor(private readonly options: PlanOptions) {
     this.moduleLevel = { rules: declaredByModule(options), skip: undefined };
@@ -40,6 +43,7 @@ export class Planner {
       mistakes.attempt(() => {
         counters.check(rule);
       });
+      rule.valueWatch = this.valueWatches.of(rule);
     }
     return new PlanResult(plan, mistakes.error);
   }

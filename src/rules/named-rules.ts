@@ -53,7 +53,8 @@ export class NamedRuleSet {
     });
     const given = Object.entries(changes).filter(([, value]) => value !== undefined);
     const changed = { ...rule, ...Object.fromEntries(given), name: named } as FreqLimitRule;
-    return { rule: changed, level, place, error: mistakes.error };
+    const keyPlace = given.some(([option]) => option === 'key') ? place : placeOf(named);
+    return { rule: changed, level, place, keyPlace, error: mistakes.error };
   }
 
   private find(name: string, place: string): FreqLimitRule {

@@ -4,6 +4,7 @@ import type { KeyHasher } from '../core/key-hash.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import type { OptionErrors } from '../core/option-table.js';
 import type { CompiledKey } from './key/key-types.js';
+import type { ValueWatch } from './value-watch.js';
 import type { DenialMessage, FreqLimitRule, FromContext, OnMissingKey, Outcome, Scope } from './rule.js';
 
 /** A rule as it was declared, and where. */
@@ -15,6 +16,8 @@ export interface DeclaredRule {
   readonly level: Scope;
   /** The place as messages show it: `@FreqLimit on SmsController.send`. */
   readonly place: string;
+  /** The place of its key, if that is another one: the named rule that is referred to. */
+  readonly keyPlace?: string | undefined;
   /** Why it is not known what the rule is, such as a wrong reference. */
   readonly error?: FreqLimitError | undefined;
 }
@@ -50,6 +53,8 @@ export interface PlannedRule {
   readonly name: string;
   /** Where the rule is declared, as messages show it. */
   readonly place: string;
+  /** Where its key is written: there, in a named rule, or in `defaultKey`. */
+  readonly keyPlace: string;
   /** The level at which the rule is declared. */
   readonly level: Scope;
   readonly scope: Scope;
@@ -76,4 +81,6 @@ export interface PlannedRule {
   readonly hashKey: KeyHasher;
   /** Whether the rule has no functions: then its check is made without waiting, and cannot fail. */
   readonly isStatic: boolean;
+  /** Watches the first requests for values that are always missing; `undefined` when it is over, and before requests come. */
+  valueWatch: ValueWatch | undefined;
 }

@@ -20,6 +20,8 @@ export async function storeOrError(
 
 /** The store of an application that does not start. A call before that gets the error, so that nothing passes uncounted. */
 export class UnusableStore implements Store {
+  readonly place = 'nowhere';
+
   constructor(readonly error: FreqLimitError) {}
 
   consume(): never {
