@@ -64,12 +64,12 @@ export class CounterGroup {
     return this.byText.size;
   }
 
-  /** The counter of a text, expired or not. */
+  /** The counter with this text, expired or not. */
   get(text: string): Counter | undefined {
     return this.byText.get(text);
   }
 
-  /** Adds a counter for a text that has none. */
+  /** Adds a counter; its text must be new. */
   add(counter: Counter): void {
     this.byText.set(counter.text, counter);
     this.byExpiry.push(counter);
