@@ -158,7 +158,19 @@ function toCheck(
   const limit = shadow ? Infinity : ownLimit;
   const onStoreError = shadow && rule.onStoreError === 'deny' ? 'allow' : rule.onStoreError;
   const hashed = rule.hashKey(text);
-  return { key: group + hashed, group, text: hashed, name, windowMs, limit, cost, countDenied, onStoreError, rule, ownLimit };
+  return {
+    key: group + hashed,
+    group,
+    text: hashed,
+    name,
+    windowMs,
+    limit,
+    cost,
+    countDenied,
+    onStoreError,
+    rule,
+    ownLimit,
+  };
 }
 
 function textWithoutKey(rule: PlannedRule, request: LimitedRequest): string | MissingKey | undefined {
