@@ -3,7 +3,8 @@ import type { ContextAdapter } from './contexts/context-adapter.js';
 import { type IsSkipped, skipByAddress, skipByUserAgent } from './contexts/skip-clients.js';
 import { formatForLog, invalidOptions } from './core/errors.js';
 import { keyHasherFrom, plainKey } from './core/key-hash.js';
-import { type EntriesFor, OptionTable } from './core/option-table.js';
+import { Mistakes } from './core/mistakes.js';
+import { type EntriesFor, OptionTable, type OptionValues } from './core/option-table.js';
 import {
   aFunction,
   BOOLEAN,
@@ -20,8 +21,9 @@ import type { NamedRules } from './rules/named-rules.js';
 import type { FreqLimitRule } from './rules/rule.js';
 import { FROM_CONTEXT, MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, checkKey } from './rules/validators.js';
 import { readRedisOption } from './store/redis/check-redis-option.js';
+import type { MemoryReason } from './store/memory/memory-warnings.js';
 import type { HashTag } from './store/redis/hash-tags.js';
-import { isClustered } from './store/redis/redis-option.js';
+import { isClustered, type RedisOption } from './store/redis/redis-option.js';
 
 const PLACE = 'FreqLimitModule';
 
@@ -57,7 +59,7 @@ const ADAPTER_OPTIONS = new OptionTable({
 
 /** The checks and defaults of all options. */
 const ENTRIES = {
-  redis: { parse: readRedisOption, default: undefined },
+  redis: { parse: readRedis, default: undefined },
   namespace: {
     validator: matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-z 0-9 . _ : -'),
     default: 'fl',
@@ -120,29 +122,70 @@ const HINTS = {
 
 const OPTIONS = new OptionTable(ENTRIES, HINTS);
 
+type Options = OptionValues<typeof ENTRIES>;
+
+/** Options that are right by themselves, but not together. */
+interface Contradiction {
+  readonly option: keyof Options;
+  readonly other: keyof Options;
+  readonly applies: (options: Options) => boolean;
+  readonly problem: string;
+}
+
+const CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    option: 'hashTag',
+    other: 'redis',
+    applies: ({ hashTag, redis }) => hashTag !== undefined && !isClustered(withoutFalse(redis)),
+    problem: 'is only for a Redis Cluster, and redis is not one; remove hashTag',
+  },
+  {
+    option: 'partitionKeys',
+    other: 'hashKeys',
+    applies: ({ partitionKeys, hashKeys }) => partitionKeys && hashKeys === plainKey,
+    problem: 'needs hashKeys; otherwise clients could guess the values of keys',
+  },
+];
+
 /**
- * Checks the options and fills in the defaults.
- * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_OPTIONS` with the option, the value and what is expected
+ * Checks the options and fills in the defaults. Does not throw: the start fails later, when the rules and decorators are
+ * known to be right or wrong too. Until then, wrong options have their defaults.
  */
 export function resolveOptions(given: unknown): ResolvedOptions {
   const reader = new OptionReader(PLACE, invalidOptions);
-  const { hashKeys, skipAddresses, skipUserAgents, rules, namedRules, ...options } = OPTIONS.read(
-    given,
-    reader,
-  );
-  if (options.hashTag !== undefined && !isClustered(options.redis)) {
-    throw reader.invalid('hashTag', 'is only for a Redis Cluster, and redis is not one; remove hashTag');
+  const { values, errors } = OPTIONS.readAll(given, reader);
+  for (const { option, other, applies, problem } of CONTRADICTIONS) {
+    if (errors.has(option) || errors.has(other) || !applies(values)) continue;
+    errors.set(option, reader.invalid(option, problem));
   }
-  if (options.partitionKeys && hashKeys === plainKey) {
-    throw reader.invalid('partitionKeys', 'needs hashKeys; otherwise clients could guess the values of keys');
-  }
+  const { hashKeys, skipAddresses, skipUserAgents, rules, namedRules, ...options } = values;
+  const redis = withoutFalse(options.redis);
   return Object.freeze({
     ...options,
+    redis,
+    memoryReason: redis === undefined ? memoryReasonOf(given, options.redis) : undefined,
     rules: Object.freeze([...rules]),
     namedRules: Object.freeze({ ...namedRules }),
     hashKey: hashKeys,
     isSkipped: eitherOf(skipAddresses, skipUserAgents),
+    errors: errors.size === 0 ? undefined : errors,
   });
+}
+
+/** `redis: undefined` is most likely an environment variable that is not set. */
+function memoryReasonOf(given: unknown, redis: unknown): MemoryReason {
+  if (redis === false) return 'chosen';
+  return 'redis' in (Object(given) as object) ? 'unset' : undefined;
+}
+
+/** Where to count; `undefined`: in memory. */
+function withoutFalse(redis: Options['redis']): RedisOption | undefined {
+  return redis === false ? undefined : redis;
+}
+
+/** `false` is the choice to count in memory. */
+function readRedis(redis: unknown): RedisOption | false {
+  return redis === false ? redis : readRedisOption(redis);
 }
 
 function eitherOf(a: IsSkipped | undefined, b: IsSkipped | undefined): IsSkipped | undefined {
@@ -152,8 +195,10 @@ function eitherOf(a: IsSkipped | undefined, b: IsSkipped | undefined): IsSkipped
 
 function parseAdapters(given: unknown): Readonly<Record<string, ContextAdapter>> {
   if (!ADAPTERS.test(given)) throw new TypeError(`${formatForLog(given)} is not ${ADAPTERS.expected}`);
+  const mistakes = new Mistakes();
   for (const [kind, adapter] of Object.entries(given)) {
-    ADAPTER_OPTIONS.read(adapter, new OptionReader(`${PLACE}: contextAdapters.${kind}`, invalidOptions));
+    const reader = new OptionReader(`${PLACE}: contextAdapters.${kind}`, invalidOptions);
+    mistakes.attempt(() => ADAPTER_OPTIONS.read(adapter, reader));
   }
-  return given;
+  return mistakes.orThrow(given);
 }

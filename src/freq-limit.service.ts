@@ -15,6 +15,7 @@ import type { ResolvedOptions } from './freq-limit.options.js';
 import type { FreqLimitPlans } from './plans/plans.js';
 import type { FreqLimitCheck } from './rules/service-check-types.js';
 import { ServiceChecks } from './rules/service-checks.js';
+import { logServiceWindows } from './warnings/window-warnings.js';
 
 /** How many results are returned before the event loop may turn: they take some milliseconds. */
 const RESULTS_PER_TURN = 2_000;
@@ -38,7 +39,11 @@ export class FreqLimitService {
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) options: ResolvedOptions,
     @Inject(FREQ_LIMIT_EVENTS) private readonly events: VerdictEvents,
   ) {
-    this.checks = new ServiceChecks(options, (controller, handler) => plans.rulesOf(controller, handler));
+    this.checks = new ServiceChecks(
+      options,
+      (controller, handler) => plans.rulesOf(controller, handler),
+      logServiceWindows(),
+    );
   }
 
   /**

@@ -77,32 +77,43 @@ export function retryAfterSeconds(verdict: Verdict): number {
   return Math.max(1, seconds(verdict.tightest?.retryAfterMs ?? 0));
 }
 
+/** What one of the drafts calls the units that are available and the seconds until the window ends. */
+interface DraftNames {
+  readonly available: string;
+  readonly window: string;
+  readonly hasCost: boolean;
+}
+
 function draft12(shown: ShownVerdict): readonly Header[] {
-  return draftHeaders(shown, 'a', 'w', ({ cost }) => (cost === 1 ? '' : `;c=${integer(cost)}`));
+  return draftHeaders(shown, { available: ';a=', window: ';w=', hasCost: true });
 }
 
 function draft11(shown: ShownVerdict): readonly Header[] {
-  return draftHeaders(shown, 'r', 't', () => '');
+  return draftHeaders(shown, { available: ';r=', window: ';t=', hasCost: false });
 }
 
 function draftHeaders(
   { results }: ShownVerdict,
-  available: string,
-  window: string,
-  costOf: (result: CheckResult) => string,
+  { available, window, hasCost }: DraftNames,
 ): readonly Header[] {
   let policies = '';
   let limits = '';
   for (const result of results) {
-    const { name, limit, windowMs, remaining, resetAfterMs, source, partitionKey } = result;
+    const { limit, remaining, resetAfterMs, source, cost, partitionKey } = result;
     if (limit === Infinity || source !== 'store') continue;
-    const separator = policies === '' ? '' : ', ';
-    const partition = partitionKey === undefined ? '' : `;pk=:${partitionKey}:`;
-    policies += `${separator}"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}${partition}`;
-    limits += `${separator}"${name}";${available}=${integer(remaining)}`;
+    const { name, policy } = constantTexts(result);
+    if (policies !== '') {
+      policies += ', ';
+      limits += ', ';
+    }
+    policies += policy;
+    limits += `${name}${available}${integer(remaining)}`;
     // without an open window there is no time, and the draft allows to leave it out
-    if (resetAfterMs > 0) limits += `;${window}=${integer(seconds(resetAfterMs))}`;
-    limits += costOf(result) + partition;
+    if (resetAfterMs > 0) limits += `${window}${integer(seconds(resetAfterMs))}`;
+    if (hasCost && cost !== 1) limits += `;c=${integer(cost)}`;
+    if (partitionKey === undefined) continue;
+    policies += `;pk=:${partitionKey}:`;
+    limits += `;pk=:${partitionKey}:`;
   }
   return policies === ''
     ? []
@@ -110,6 +121,26 @@ function draftHeaders(
         ['RateLimit-Policy', policies],
         ['RateLimit', limits],
       ];
+}
+
+/** The texts of a rule that are the same for each request, as long as its limit and its window are. */
+interface ConstantTexts {
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly name: string;
+  readonly policy: string;
+}
+
+/** By the names of rules, of which an application has few. */
+const constant = new Map<string, ConstantTexts>();
+
+function constantTexts({ name, limit, windowMs }: ShownResult): ConstantTexts {
+  const known = constant.get(name);
+  if (known?.limit === limit && known.windowMs === windowMs) return known;
+  const policy = `"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}`;
+  const texts = { limit, windowMs, name: `"${name}"`, policy };
+  constant.set(name, texts);
+  return texts;
 }
 
 function legacy({ tightest }: ShownVerdict): readonly Header[] {

@@ -4,6 +4,11 @@ export interface Check {
   readonly key: string;
   /** The start of the key, the same for all counters of one rule and window. A full store removes counters of the largest group first. */
   readonly group: string;
+  /**
+   * The rest of the key, which differs between the counters of a group. Stores in this process look counters up by group
+   * and text: a key was just put together, so a look-up by it must hash it each time.
+   */
+  readonly text: string;
   /** The rule's name, as headers and results show it. */
   readonly name: string;
   /** Length of the window in milliseconds, a whole number of at least 1. */

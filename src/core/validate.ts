@@ -66,14 +66,14 @@ export function mismatch(value: unknown, { test, expected, toNumber }: Validator
 }
 
 /** Reads values that a user wrote. An error for a wrong value names the place, the option and what is expected. */
-export class OptionReader {
+export class OptionReader<E extends Error = Error> {
   /**
    * @param place where the user wrote the values, such as `@FreqLimit on SmsController.send`
    * @param toError makes the errors that are thrown
    */
   constructor(
     private readonly place: string,
-    private readonly toError: (message: string, cause?: unknown) => Error,
+    private readonly toError: (message: string, cause?: unknown) => E,
   ) {}
 
   required<T>(option: string, value: unknown, validator: Validator<T>): T {
@@ -98,17 +98,19 @@ export class OptionReader {
     known: readonly string[],
     hints: Readonly<Record<string, string>> = {},
   ): Readonly<Record<string, unknown>> {
-    if (!isObject(value)) {
-      throw this.toError(
-        `${this.place}: ${formatForLog(value)} is not an object with the options ${known.join(', ')}`,
-      );
+    const options = this.anyObject(value, known);
+    for (const option of Object.keys(options)) {
+      if (!known.includes(option)) throw this.unknown(option, known, hints);
     }
-    for (const option of Object.keys(value)) {
-      if (known.includes(option)) continue;
-      const hint = Object.hasOwn(hints, option) ? `; did you mean ${String(hints[option])}?` : '';
-      throw this.invalid(option, `is not an option${hint} (options: ${known.join(', ')})`);
-    }
-    return value as Readonly<Record<string, unknown>>;
+    return options;
+  }
+
+  /** Checks that a value is an object, whatever options it has. */
+  anyObject(value: unknown, known: readonly string[]): Readonly<Record<string, unknown>> {
+    if (isObject(value)) return value as Readonly<Record<string, unknown>>;
+    throw this.toError(
+      `${this.place}: ${formatForLog(value)} is not an object with the options ${known.join(', ')}`,
+    );
   }
 
   /** Calls a parser. Its error becomes an error with the place and the option. */
@@ -116,14 +118,30 @@ export class OptionReader {
     try {
       return parse();
     } catch (error) {
-      throw this.invalid(option, error instanceof Error ? error.message : String(error), error);
+      throw this.failed(option, error);
     }
   }
 
+  /** The error for an option whose parser threw. */
+  failed(option: string, error: unknown): E {
+    return this.invalid(option, error instanceof Error ? error.message : String(error), causeOf(error));
+  }
+
+  /** The error for an option that does not exist. */
+  unknown(option: string, known: readonly string[], hints: Readonly<Record<string, string>>): E {
+    const hint = Object.hasOwn(hints, option) ? `; did you mean ${String(hints[option])}?` : '';
+    return this.invalid(option, `is not an option${hint} (options: ${known.join(', ')})`);
+  }
+
   /** The error for a wrong option. */
-  invalid(option: string, problem: string, cause?: unknown): Error {
+  invalid(option: string, problem: string, cause?: unknown): E {
     return this.toError(`${this.place}: ${option}: ${problem}`, cause);
   }
+}
+
+/** A parser says what is wrong by a `TypeError` or `RangeError`. Its message is shown already, so it is not a cause. */
+function causeOf(error: unknown): unknown {
+  return error instanceof TypeError || error instanceof RangeError ? error.cause : error;
 }
 
 function isObject(value: unknown): value is object {

@@ -1,7 +1,10 @@
 import type { OnStoreError } from '../core/check.js';
+import type { FreqLimitError } from '../core/errors.js';
 import type { KeyHasher } from '../core/key-hash.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
+import type { OptionErrors } from '../core/option-table.js';
 import type { CompiledKey } from './key/key-types.js';
+import type { ValueWatch } from './value-watch.js';
 import type { DenialMessage, FreqLimitRule, FromContext, OnMissingKey, Outcome, Scope } from './rule.js';
 
 /** A rule as it was declared, and where. */
@@ -13,6 +16,10 @@ export interface DeclaredRule {
   readonly level: Scope;
   /** The place as messages show it: `@FreqLimit on SmsController.send`. */
   readonly place: string;
+  /** The place of its key, if that is another one: the named rule that is referred to. */
+  readonly keyPlace?: string | undefined;
+  /** Why it is not known what the rule is, such as a wrong reference. */
+  readonly error?: FreqLimitError | undefined;
 }
 
 /** The module's options that apply to a rule without its own. */
@@ -24,6 +31,8 @@ export interface RuleDefaults {
   readonly onStoreError: OnStoreError;
   /** Hashes values from clients, if `hashKeys` is set. */
   readonly hashKey: KeyHasher;
+  /** The errors of wrong options, which have their defaults; `undefined` if all options are right. */
+  readonly errors?: OptionErrors | undefined;
 }
 
 /** The class and handler that a rule is planned for. They make its counters distinct. */
@@ -44,6 +53,8 @@ export interface PlannedRule {
   readonly name: string;
   /** Where the rule is declared, as messages show it. */
   readonly place: string;
+  /** Where its key is written: there, in a named rule, or in `defaultKey`. */
+  readonly keyPlace: string;
   /** The level at which the rule is declared. */
   readonly level: Scope;
   readonly scope: Scope;
@@ -70,4 +81,6 @@ export interface PlannedRule {
   readonly hashKey: KeyHasher;
   /** Whether the rule has no functions: then its check is made without waiting, and cannot fail. */
   readonly isStatic: boolean;
+  /** Watches the first requests for values that are always missing; `undefined` when it is over, and before requests come. */
+  valueWatch: ValueWatch | undefined;
 }

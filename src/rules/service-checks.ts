@@ -35,9 +35,11 @@ const MAX_IDS = 1_000;
 export class ServiceChecks {
   private readonly ids = new Map<string | undefined, string>();
 
+  /** @param onNewName called with the window of the first check with a name */
   constructor(
     private readonly options: CheckOptions,
     private readonly rulesOf: RulesOf,
+    private readonly onNewName: (window: unknown) => void = () => undefined,
   ) {}
 
   /**
@@ -70,10 +72,12 @@ export class ServiceChecks {
     const windowMs = reader.parsed('window', () => toWindowMs(check.window));
     const text = textOfAll(listOf(check.key));
     if (text === undefined) throw missingKey(check.key, reader);
-    const group = keyPrefix(this.options.namespace, this.idOf(name), windowMs);
+    const group = keyPrefix(this.options.namespace, this.idOf(name, check.window), windowMs);
+    const hashed = this.options.hashKey(text);
     return {
-      key: group + this.options.hashKey(text),
+      key: group + hashed,
       group,
+      text: hashed,
       name: name ?? 'check',
       windowMs,
       limit: reader.optional('limit', check.limit, COUNT) ?? Infinity,
@@ -85,9 +89,10 @@ export class ServiceChecks {
   }
 
   /** The id of the counters of a name. Cached: making one takes a hash, and an application uses few names. */
-  private idOf(name: string | undefined): string {
+  private idOf(name: string | undefined, window: unknown): string {
     let id = this.ids.get(name);
     if (id === undefined) {
+      this.onNewName(window);
       id = ruleId(name === undefined ? 'service' : `service.${name}`, ['service', name]);
       if (this.ids.size >= MAX_IDS) this.ids.clear();
       this.ids.set(name, id);
@@ -105,9 +110,11 @@ export class ServiceChecks {
     }
     const cost = reader.optional('cost', check.cost, COUNT);
     const group = rule.keyPrefixFor(windowMs);
+    const text = rule.hashKey(this.textOf(check, rule, reader));
     return {
-      key: group + rule.hashKey(this.textOf(check, rule, reader)),
+      key: group + text,
       group,
+      text,
       name: rule.name,
       windowMs,
       limit: limit ?? Infinity,

@@ -77,6 +77,11 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
   },
 );
 
+/** The window in a key, as in every key of a store. */
+function windowOf(key: string): number {
+  return Number(key.split(':')[1]);
+}
+
 /** An answer without its times, and its times. */
 function parts({ resetAfterMs, retryAfterMs, ...rest }: CheckResult): [object, number[]] {
   return [rest, [resetAfterMs, retryAfterMs]];
@@ -114,7 +119,7 @@ export function describeSameAnswers(
           return;
         case 'reset':
           {
-            const checks = operation.keys.map((key) => check(key));
+            const checks = operation.keys.map((key) => check(key, { windowMs: windowOf(key) }));
             await Promise.all([memory.store.reset(checks), redis.store.reset(checks)]);
           }
           return;
@@ -131,7 +136,7 @@ export function describeSameAnswers(
     /** A counter without an expiry, written by another program. Its window starts at the next call. */
     async function plant(memory: Subject, key: string, used: number): Promise<void> {
       await redis.client.set(redis.full(key), used);
-      const windowMs = Number(key.split(':')[1]);
+      const windowMs = windowOf(key);
       const planted = check(key, { windowMs, limit: Infinity, cost: used });
       await memory.store.reset([planted]);
       await memory.store.consume([planted]);

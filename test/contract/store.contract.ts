@@ -8,7 +8,7 @@ export interface Subject {
   /** Moves time for all windows. */
   advance(ms: number): Promise<void>;
   /** The time left of a counter's window; `undefined` without a counter. */
-  timeLeft(key: string): Promise<number | undefined>;
+  timeLeft(check: Check): Promise<number | undefined>;
 }
 
 /** Every promise of `Store`, as a test. */
@@ -93,8 +93,8 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
         resetAfterMs: 0,
         retryAfterMs: 60_000,
       });
-      expect(await subject.timeLeft(fresh.key)).toBeUndefined();
-      expect(await subject.timeLeft(closed.key)).toBeUndefined();
+      expect(await subject.timeLeft(fresh)).toBeUndefined();
+      expect(await subject.timeLeft(closed)).toBeUndefined();
     });
 
     it('denies a cost above the remaining units, and charges nothing', async () => {
@@ -141,7 +141,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
         allowed: true,
         remaining: 0,
       });
-      expect(await subject.timeLeft(one.key)).toBeGreaterThan(50_000);
+      expect(await subject.timeLeft(one)).toBeGreaterThan(50_000);
     });
 
     it('decides checks of one counter with a sum of costs that is too large', async () => {
@@ -152,20 +152,20 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
         [true, 0],
         [false, 0],
       ]);
-      expect(await subject.timeLeft(vast.key)).toBeUndefined();
+      expect(await subject.timeLeft(vast)).toBeUndefined();
       const counting = { ...vast, countDenied: true };
       expect(seen(await consume(vast, counting))).toEqual([
         [true, 1],
         [false, 1],
       ]);
-      expect(await subject.timeLeft(vast.key)).toBeGreaterThan(50_000);
+      expect(await subject.timeLeft(vast)).toBeGreaterThan(50_000);
       const unlimited = check(key('unlimited'), { limit: Infinity, cost });
       expect(seen(await consume(unlimited, unlimited, { ...unlimited, cost: 0 }))).toEqual([
         [true, cost],
         [true, cost + 1],
         [true, cost + 1],
       ]);
-      expect(await subject.timeLeft(unlimited.key)).toBeGreaterThan(50_000);
+      expect(await subject.timeLeft(unlimited)).toBeGreaterThan(50_000);
     });
 
     it('charges nothing at a cost of 0', async () => {
@@ -176,7 +176,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
         remaining: 1,
         resetAfterMs: 0,
       });
-      expect(await subject.timeLeft(look.key)).toBeUndefined();
+      expect(await subject.timeLeft(look)).toBeUndefined();
       await consume({ ...look, cost: 1 });
       expect((await consume(look))[0]).toMatchObject({ allowed: true, used: 1, remaining: 0 });
       expect(await used(look)).toBe(1);
@@ -196,7 +196,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
     it('counts exactly up to the largest limit', async () => {
       const limit = Number.MAX_SAFE_INTEGER;
       const vast = check(key('vast'), { limit });
-      await consume(vast, { ...vast, key: key('vast-too') });
+      await consume(vast, check(key('vast-too'), { limit }));
       await consume(vast);
       expect((await consume(vast))[0]!.remaining).toBe(limit - 3);
       const whole = check(key('whole'), { limit, cost: limit });
@@ -229,7 +229,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
       const closed = check(key('closed'), { limit: 0 });
       await consume(plain, counting, closed);
       expect(await used(plain)).toBe(1);
-      expect(await subject.timeLeft(counter)).toBeGreaterThan(59_000);
+      expect(await subject.timeLeft(plain)).toBeGreaterThan(59_000);
     });
 
     it('starts a window at the first charged request, and never moves its end', async () => {
@@ -303,7 +303,7 @@ export function describeStore(name: string, start: () => Promise<Subject>, stop:
         expect(one!.retryAfterMs).toBeGreaterThan(59_000);
         expect(two).toMatchObject({ allowed: true, used: 0, remaining: 2, resetAfterMs: 0, retryAfterMs: 0 });
       }
-      expect(await subject.timeLeft(free.key)).toBeUndefined();
+      expect(await subject.timeLeft(free)).toBeUndefined();
     });
 
     it('resets one counter and no other', async () => {

@@ -24,7 +24,7 @@ function tagsIn(text: string, ts: typeof typescript): string[] {
 
 describe('the built declarations', () => {
   it('are found', () => {
-    expect(DECLARATIONS.length).toBeGreaterThan(100);
+    expect(DECLARATIONS.length).toBeGreaterThan(20);
   });
 
   it.each([
@@ -32,7 +32,7 @@ describe('the built declarations', () => {
     ['6.0', require('typescript') as typeof typescript],
   ])('have only meant tags for TypeScript %s', (_, ts) => {
     const found = DECLARATIONS.flatMap(({ file, text }) => tagsIn(text, ts).map((tag) => ({ file, tag })));
-    expect(found.length).toBeGreaterThan(100);
+    expect(found.length).toBeGreaterThan(50);
     expect(found.filter(({ tag }) => !DOC_TAGS.includes(tag))).toEqual([]);
   });
 
@@ -40,7 +40,7 @@ describe('the built declarations', () => {
     const found = DECLARATIONS.flatMap(({ file, text }) =>
       [...text.matchAll(/^\s*(?:\/\*)?\*+ *@(\w+)/gm)].map(([, tag = '']) => ({ file, tag })),
     );
-    expect(found.length).toBeGreaterThan(100);
+    expect(found.length).toBeGreaterThan(50);
     expect(found.filter(({ tag }) => !DOC_TAGS.includes(tag))).toEqual([]);
   });
 });

@@ -13,6 +13,7 @@ export function check(key: string, parts: Partial<Omit<Check, 'key'>> = {}): Che
   return {
     key,
     group: parts.group ?? String(windowMs),
+    text: parts.text ?? key,
     name,
     windowMs,
     limit,

@@ -23,8 +23,8 @@ export function memorySubject(maxCounters = 100_000): Subject {
       nowMs += ms;
       return Promise.resolve();
     },
-    timeLeft: (key) => {
-      const [result] = store.peek([check(key, { cost: 0 })]);
+    timeLeft: (one) => {
+      const [result] = store.peek([{ ...one, cost: 0 }]);
       return Promise.resolve(result!.used === 0 ? undefined : result!.resetAfterMs);
     },
   };
@@ -76,7 +76,7 @@ export async function redisSubject(coalesce = true): Promise<RedisSubject> {
     store: prefixed(store, full),
     full,
     advance: (ms) => advanceRedis(client, namespace, ms),
-    timeLeft: async (key) => {
+    timeLeft: async ({ key }) => {
       const left = await client.pttl(full(key));
       return left === -2 ? undefined : left;
     },
@@ -116,7 +116,7 @@ export async function clusterSubject(nodes: TestCluster['nodes']): Promise<Redis
       const keys = await keysOf(client, namespace);
       await Promise.all(keys.map((key) => client.eval(ADVANCE, 1, key, ms)));
     },
-    timeLeft: async (key) => {
+    timeLeft: async ({ key }) => {
       const left = await client.pttl(full(key));
       return left === -2 ? undefined : left;
     },
@@ -136,6 +136,7 @@ function prefixed(store: Store, full: (key: string) => string, group?: string): 
   const moved = (checks: readonly Check[]): Check[] =>
     checks.map((check) => ({ ...check, key: full(check.key), group: group ?? check.group }));
   return {
+    place: store.place,
     consume: (checks, refundable) => store.consume(moved(checks), refundable),
     peek: (checks) => store.peek(moved(checks)),
     refund: (checks, results) => store.refund(moved(checks), results),

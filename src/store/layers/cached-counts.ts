@@ -28,8 +28,8 @@ export class CachedCounts {
     return nowMs >= this.expiresAtMs;
   }
 
-  get(key: string, nowMs: number): CachedCount | undefined {
-    const count = this.counts.get(key);
+  get(check: Check, nowMs: number): CachedCount | undefined {
+    const count = this.counts.get(check);
     return count !== undefined && nowMs < count.expiresAtMs ? count : undefined;
   }
 
@@ -40,17 +40,17 @@ export class CachedCounts {
   add(checks: readonly Check[], results: readonly CheckResult[], sentAtMs: number): void {
     const maxAgeAtMs = sentAtMs + MAX_AGE_MS;
     this.expiresAtMs = Math.max(this.expiresAtMs, maxAgeAtMs);
-    checks.forEach(({ key }, i) => {
+    checks.forEach((check, i) => {
       const { used = 0, resetAfterMs = 0 } = results[i] ?? {};
       const endsAtMs = sentAtMs + resetAfterMs;
       const expiresAtMs = used === 0 ? maxAgeAtMs : Math.min(maxAgeAtMs, endsAtMs);
-      this.counts.set(key, { used, endsAtMs, expiresAtMs }, sentAtMs);
+      this.counts.set(check, { used, endsAtMs, expiresAtMs }, sentAtMs);
     });
   }
 
   /** Removes the counts of these checks, because their counters are about to be refunded. */
   forget(checks: readonly Check[]): void {
-    for (const { key } of checks) this.counts.delete(key);
+    for (const check of checks) this.counts.delete(check);
   }
 
   clear(): void {

@@ -68,17 +68,18 @@ export class DenyCache extends StoreLayer implements Store {
   /** Whether a request is certain to be denied and is not charged when denied. */
   private denies(checks: readonly Check[], nowMs: number): boolean {
     let denies = false;
-    for (const { key, cost, limit, countDenied } of checks) {
+    for (const check of checks) {
+      const { cost, limit, countDenied } = check;
       if (countDenied && cost > 0) return false;
       if (denies) continue;
-      const count = this.counts.get(key, nowMs);
+      const count = this.counts.get(check, nowMs);
       denies = count !== undefined && count.used + cost > limit;
     }
     return denies;
   }
 
   private resultOf(check: Check, nowMs: number): CheckResult {
-    const count = this.counts.get(check.key, nowMs);
+    const count = this.counts.get(check, nowMs);
     if (count === undefined) return toResult(check, check.cost <= check.limit, 0, 0, 'none');
     const { used, endsAtMs } = count;
     const resetAfterMs = used > 0 ? Math.ceil(endsAtMs - nowMs) : 0;

@@ -16,13 +16,19 @@ export class FallbackStore extends StoreLayer implements Store {
   }
 
   consume(checks: readonly Check[], refundable?: boolean, queuedAtMs?: number): MaybePromise<CheckResult[]> {
-    return this.orFallback(this.store.consume(checks, refundable, queuedAtMs), checks, (counted) =>
-      this.fallback.consume(counted, refundable),
+    const results = this.store.consume(checks, refundable, queuedAtMs);
+    if (!isPromise(results)) return results;
+    return results.then(undefined, (error: unknown) =>
+      this.withoutStore(error, checks, (counted) => this.fallback.consume(counted, refundable)),
     );
   }
 
   peek(checks: readonly Check[]): MaybePromise<CheckResult[]> {
-    return this.orFallback(this.store.peek(checks), checks, (counted) => this.fallback.peek(counted));
+    const results = this.store.peek(checks);
+    if (!isPromise(results)) return results;
+    return results.then(undefined, (error: unknown) =>
+      this.withoutStore(error, checks, (counted) => this.fallback.peek(counted)),
+    );
   }
 
   async refund(
@@ -49,15 +55,6 @@ export class FallbackStore extends StoreLayer implements Store {
 
   override async close(): Promise<void> {
     await Promise.all([this.store.close(), this.fallback.close()]);
-  }
-
-  private orFallback(
-    results: MaybePromise<CheckResult[]>,
-    checks: readonly Check[],
-    callFallback: (checks: Check[]) => MaybePromise<CheckResult[]>,
-  ): MaybePromise<CheckResult[]> {
-    if (!isPromise(results)) return results;
-    return results.then(undefined, (error: unknown) => this.withoutStore(error, checks, callFallback));
   }
 
   /** One check with `onStoreError: 'deny'` fails the request; else those with `'memory'` decide it. */

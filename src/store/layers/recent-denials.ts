@@ -14,21 +14,22 @@ const MAX_AGE_MS = 60_000;
 export class RecentDenials {
   private readonly counts = new RecentMap<DeniedCount>(MAX_AGE_MS);
 
-  isLikelyDenied({ key, cost, limit }: Check, nowMs: number): boolean {
+  isLikelyDenied(check: Check, nowMs: number): boolean {
+    const { cost, limit } = check;
     if (cost > limit) return true;
     if (this.counts.size === 0) return false;
-    const count = this.counts.get(key);
+    const count = this.counts.get(check);
     return count !== undefined && nowMs < count.endsAtMs && count.used + cost > limit;
   }
 
   /** @param sentAtMs when the call to the store began */
   learn(checks: readonly Check[], results: readonly CheckResult[], sentAtMs: number): void {
     const passes = results.every(({ allowed }) => allowed);
-    checks.forEach(({ key }, i) => {
+    checks.forEach((check, i) => {
       const { allowed = true, used = 0, resetAfterMs = 0 } = results[i] ?? {};
-      if (!allowed) this.counts.set(key, { used, endsAtMs: sentAtMs + resetAfterMs }, sentAtMs);
+      if (!allowed) this.counts.set(check, { used, endsAtMs: sentAtMs + resetAfterMs }, sentAtMs);
       // the counter is lower now: it was refunded, or reset elsewhere
-      else if (passes && this.counts.size > 0) this.counts.delete(key);
+      else if (passes && this.counts.size > 0) this.counts.delete(check);
     });
   }
 }

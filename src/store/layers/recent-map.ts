@@ -1,10 +1,12 @@
+import { CounterMap, type CounterName } from '../../core/counter-map.js';
+
 /**
- * A map of recent entries, bounded in size and age. Instead of a timer or a queue it has two halves, and drops the older
- * one as a whole. An entry is kept for `maxAgeMs` to twice as long, or shorter if there are many new entries.
+ * A map from counters to recent entries, bounded in size and age. Instead of a timer or a queue it has two halves, and drops
+ * the older one as a whole. An entry is kept for `maxAgeMs` to twice as long, or shorter if there are many new entries.
  */
 export class RecentMap<V> {
-  private young = new Map<string, V>();
-  private old = new Map<string, V>();
+  private young = new CounterMap<V>();
+  private old = new CounterMap<V>();
   private bornAtMs = -Infinity;
 
   constructor(
@@ -17,26 +19,26 @@ export class RecentMap<V> {
     return this.young.size + this.old.size;
   }
 
-  get(key: string): V | undefined {
-    return this.young.get(key) ?? this.old.get(key);
+  get(counter: CounterName): V | undefined {
+    return this.young.get(counter) ?? this.old.get(counter);
   }
 
-  set(key: string, value: V, nowMs: number): void {
+  set(counter: CounterName, value: V, nowMs: number): void {
     if (nowMs - this.bornAtMs > this.maxAgeMs || this.young.size >= this.maxEntries) {
       this.old = this.young;
-      this.young = new Map();
+      this.young = new CounterMap();
       this.bornAtMs = nowMs;
     }
-    this.young.set(key, value);
+    this.young.set(counter, value);
   }
 
-  delete(key: string): void {
-    this.young.delete(key);
-    this.old.delete(key);
+  delete(counter: CounterName): void {
+    this.young.delete(counter);
+    this.old.delete(counter);
   }
 
   clear(): void {
-    this.young.clear();
-    this.old.clear();
+    this.young = new CounterMap();
+    this.old = new CounterMap();
   }
 }

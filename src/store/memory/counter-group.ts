@@ -8,7 +8,8 @@ type LinkName = 'byExpiry' | 'underLimit';
 
 /** A counter of the memory store, its group, and its links in the lists of the group. */
 export interface Counter {
-  readonly key: string;
+  /** The part of its key after the group's. */
+  readonly text: string;
   /** By the store's clock; this millisecond still belongs to the window. */
   readonly endsAtMs: number;
   used: number;
@@ -53,22 +54,35 @@ class CounterList {
 
 /** The counters of one rule in one window. They expire in the order in which they were opened. */
 export class CounterGroup {
-  size = 0;
+  private readonly byText = new Map<string, Counter>();
   /** All counters, the next to expire first. */
   readonly byExpiry = new CounterList('byExpiry');
   /** The counters that do not deny yet, in the same order. */
   private readonly underLimit = new CounterList('underLimit');
 
+  get size(): number {
+    return this.byText.size;
+  }
+
+  /** The counter with this text, expired or not. */
+  get(text: string): Counter | undefined {
+    return this.byText.get(text);
+  }
+
+  /** Adds a counter; its text must be new. */
   add(counter: Counter): void {
-    this.size++;
+    this.byText.set(counter.text, counter);
     this.byExpiry.push(counter);
     this.underLimit.push(counter);
   }
 
-  remove(counter: Counter): void {
-    this.size--;
+  /** Returns whether the counter was in the group. */
+  remove(counter: Counter): boolean {
+    if (this.byText.get(counter.text) !== counter) return false;
+    this.byText.delete(counter.text);
     this.byExpiry.remove(counter);
     this.underLimit.remove(counter);
+    return true;
   }
 
   /** Marks a counter that denies requests, or will deny the next one. */

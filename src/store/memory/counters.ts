@@ -1,3 +1,4 @@
+import type { Check } from '../../core/check.js';
 import { type Counter, CounterGroup } from './counter-group.js';
 
 /** How many groups are inspected to make room. Only windows that clients choose can make more groups than this. */
@@ -13,7 +14,8 @@ const MAX_REMOVED = 2;
  * client that makes up keys can push out neither the counter that denies it nor the counters of other rules.
  */
 export class Counters {
-  private readonly byKey = new Map<string, Counter>();
+  /** How many there are, including expired ones that are not removed yet. */
+  size = 0;
   private readonly groups = new Map<string, CounterGroup>();
   private nextGroup: Iterator<[string, CounterGroup]> | undefined;
 
@@ -23,48 +25,43 @@ export class Counters {
     private readonly onEviction: () => void,
   ) {}
 
-  get size(): number {
-    return this.byKey.size;
-  }
-
-  /** The counter of a key; `undefined` if there is none or it has expired. */
-  get(key: string, nowMs: number): Counter | undefined {
-    const counter = this.byKey.get(key);
+  /** The counter of a check; `undefined` if there is none or it has expired. */
+  get({ group, text }: Check, nowMs: number): Counter | undefined {
+    const counter = this.groups.get(group)?.get(text);
     if (counter === undefined || nowMs <= counter.endsAtMs) return counter;
     this.delete(counter);
     return undefined;
   }
 
-  /** Opens a window for a key that has none. */
-  open(key: string, group: string, endsAtMs: number): Counter {
+  /** Opens the window of a check whose counter has none. */
+  open({ group: name, text, windowMs }: Check, nowMs: number): Counter {
+    const group = this.groupOf(name);
     const counter: Counter = {
-      key,
-      endsAtMs,
+      text,
+      endsAtMs: nowMs + windowMs,
       used: 0,
-      group: this.groupOf(group),
+      group,
       byExpiry: undefined,
       underLimit: undefined,
     };
-    this.byKey.set(key, counter);
-    counter.group.add(counter);
+    group.add(counter);
+    this.size++;
     return counter;
   }
 
   delete(counter: Counter): void {
-    if (this.byKey.get(counter.key) !== counter) return;
-    this.byKey.delete(counter.key);
-    counter.group.remove(counter);
+    if (counter.group.remove(counter)) this.size--;
   }
 
   /** Removes a few expired counters, and keeps the bound. Call it once after each request that opened a window. */
   tidy(group: string, nowMs: number): void {
     this.removeExpired(this.groupOf(group), nowMs);
     this.removeExpired(this.someGroup(), nowMs);
-    while (this.byKey.size > this.maxCounters) this.makeRoom(nowMs);
+    while (this.size > this.maxCounters) this.makeRoom(nowMs);
   }
 
   clear(): void {
-    this.byKey.clear();
+    this.size = 0;
     this.groups.clear();
   }
 

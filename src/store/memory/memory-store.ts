@@ -30,6 +30,7 @@ interface Charge {
 
 /** Counts in this process: the default, for development, tests and applications of one process. */
 export class MemoryStore implements Store {
+  readonly place = 'the memory of this process';
   private readonly counters: Counters;
   private readonly charges = new WeakMap<CheckResult, Charge>();
   private hasWarned = false;
@@ -82,8 +83,8 @@ export class MemoryStore implements Store {
   }
 
   reset(checks: readonly Check[]): void {
-    for (const { key } of checks) {
-      const counter = this.counters.get(key, -Infinity);
+    for (const check of checks) {
+      const counter = this.counters.get(check, -Infinity);
       if (counter !== undefined) this.counters.delete(counter);
     }
   }
@@ -103,8 +104,8 @@ export class MemoryStore implements Store {
 
   private charge(check: Check, nowMs: number): Step {
     if (check.cost === 0) return this.peekOne(check, nowMs);
-    const { key, group, windowMs, limit, cost } = check;
-    const counter = this.counters.get(key, nowMs) ?? this.counters.open(key, group, nowMs + windowMs);
+    const { limit, cost } = check;
+    const counter = this.counters.get(check, nowMs) ?? this.counters.open(check, nowMs);
     const before = counter.used;
     // sums above 2^53 are not exact, and a charge must be undone exactly
     counter.used = Math.min(before + cost, Number.MAX_SAFE_INTEGER);
@@ -118,15 +119,16 @@ export class MemoryStore implements Store {
   }
 
   private peekOne(check: Check, nowMs: number): Step {
-    const counter = this.counters.get(check.key, nowMs);
+    const counter = this.counters.get(check, nowMs);
     const used = counter?.used ?? 0;
     return { check, counter, charged: 0, used, allowed: used + check.cost <= check.limit };
   }
 
   /** Returns the result of a check. Marks its counter if it has reached the limit; deletes it if it counts nothing. */
-  private finish({ check, allowed, ...step }: Step, passes: boolean, nowMs: number): CheckResult {
+  private finish(step: Step, passes: boolean, nowMs: number): CheckResult {
+    const { check, allowed } = step;
     // a check with cost 0 may come before the check of its request that opened the window
-    const counter = step.counter ?? (passes ? undefined : this.counters.get(check.key, nowMs));
+    const counter = step.counter ?? (passes ? undefined : this.counters.get(check, nowMs));
     if (counter === undefined) return toResult(check, allowed, 0, 0, this.source);
     const used = passes ? step.used : counter.used;
     if (counter.used === 0) this.counters.delete(counter);
@@ -144,12 +146,12 @@ export class MemoryStore implements Store {
   }
 
   /** Refunds a result once, unless its window has ended. Returns whether there was a charge to refund. */
-  private refundOne({ key }: Check, result: CheckResult | undefined, nowMs: number): boolean {
+  private refundOne(check: Check, result: CheckResult | undefined, nowMs: number): boolean {
     const charge = result && this.charges.get(result);
     if (result === undefined || charge === undefined) return false;
     this.charges.delete(result);
     const { counter, units } = charge;
-    if (this.counters.get(key, nowMs) !== counter) return true;
+    if (this.counters.get(check, nowMs) !== counter) return true;
     counter.used -= Math.min(units, counter.used);
     if (counter.used === 0) this.counters.delete(counter);
     return true;
@@ -157,7 +159,7 @@ export class MemoryStore implements Store {
 
   /** The result of a check with what its counter holds now. */
   private latest(check: Check, allowed: boolean, nowMs: number): CheckResult {
-    const counter = this.counters.get(check.key, nowMs);
+    const counter = this.counters.get(check, nowMs);
     return toResult(check, allowed, counter?.used ?? 0, counter ? counter.endsAtMs - nowMs : 0, this.source);
   }
 

@@ -24,19 +24,16 @@ export class BatchSender {
     private readonly timeoutMs: number,
   ) {}
 
-  /** Gives each request of a batch its results or an error. Never rejects. */
-  async send(batch: Batch, deadline = new Deadline(this.timeoutMs)): Promise<void> {
-    if (!this.isMoving(batch)) {
-      if (await this.calls.send(batch, deadline)) return;
-      this.noteMoving(batch);
-    }
-    for (const { request } of batch.members) void this.sendByKey(request, deadline);
+  /** Gives each request of a batch its results or an error. */
+  send(batch: Batch, deadline = new Deadline(this.timeoutMs)): void {
+    if (this.isMoving(batch)) this.sendByKeys(batch, deadline);
+    else this.calls.send(batch, deadline, this.onMoving);
   }
 
   /** Sends a request in a batch of its own. */
-  sendAlone(request: UnsentRequest, deadline?: Deadline): Promise<CheckResult[]> {
+  sendAlone({ checks, charging, onEnds }: UnsentRequest, deadline?: Deadline): Promise<CheckResult[]> {
     return new Promise((resolve, reject) => {
-      void this.send(Batch.of({ ...request, resolve, reject }), deadline);
+      this.send(Batch.of({ checks, charging, onEnds, resolve, reject }), deadline);
     });
   }
 
@@ -45,9 +42,14 @@ export class BatchSender {
     return performance.now() < (this.movingUntilMs.get(prefixWithTag(batch.someKey)) ?? 0);
   }
 
-  private noteMoving(batch: Batch): void {
+  private readonly onMoving = (batch: Batch, deadline: Deadline): void => {
     if (this.movingUntilMs.size >= MAX_MOVING) this.movingUntilMs.clear();
     this.movingUntilMs.set(prefixWithTag(batch.someKey), performance.now() + MOVING_MS);
+    this.sendByKeys(batch, deadline);
+  };
+
+  private sendByKeys(batch: Batch, deadline: Deadline): void {
+    for (const { request } of batch.members) void this.sendByKey(request, deadline);
   }
 
   private async sendByKey(request: PendingRequest, deadline: Deadline): Promise<void> {

@@ -33,7 +33,8 @@ export class Coalescer {
 
   add(tag: string, request: UnsentRequest): Promise<CheckResult[]> {
     return new Promise((resolve, reject) => {
-      this.batchFor(tag, request.checks).add({ ...request, resolve, reject });
+      const { checks, charging, onEnds } = request;
+      this.batchFor(tag, checks).add({ checks, charging, onEnds, resolve, reject });
       if (!this.coalesce) this.flush();
     });
   }

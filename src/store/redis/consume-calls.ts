@@ -24,72 +24,101 @@ export interface ConsumeCallsParts {
   readonly log: LimitedLog;
 }
 
+/** Called for a batch of which nothing was run, because its slot is moving. */
+export type OnMoving = (batch: Batch, deadline: Deadline) => void;
+
+/** A batch whose call was sent. */
+interface SentBatch {
+  readonly batch: Batch;
+  readonly call: ScriptCall;
+  readonly breaker: Breaker;
+  readonly onMoving: OnMoving;
+}
+
 /** Calls lua/consume.lua: gives the requests of a batch their results, and reports the outcome to the server's health. */
 export class ConsumeCalls {
   constructor(private readonly parts: ConsumeCallsParts) {}
 
-  /** @returns whether the requests have their results or an error; else nothing was run, because their slot is moving */
-  async send(batch: Batch, deadline: Deadline): Promise<boolean> {
-    const { servers, health, fullServers } = this.parts;
+  /** Sends a batch. Not `async`: with few requests for each call, its promises would cost more than the rest. */
+  send(batch: Batch, deadline: Deadline, onMoving: OnMoving): void {
+    const { sender, servers, health } = this.parts;
     const server = servers.of(batch.someKey);
-    const breaker = health.breakerOf(server);
+    const { keys, args } = encodeBatch(batch);
+    const call = { keys, args, server, requests: batch.size, deadline };
+    const sent = { batch, call, breaker: health.breakerOf(server), onMoving };
     try {
-      const created = this.read(batch, await this.call(batch, server, deadline), breaker);
-      fullServers.noteCreated(server, created);
-      health.tidy();
-    } catch (error) {
-      if (batch.isDivisible && isMoving(error)) return false;
-      batch.fail(health.noteFailure(breaker, error));
-    }
-    return true;
-  }
-
-  /** Calls the script, and on a full server once more with the flag for that, for a limited number of new counters. */
-  private async call(batch: Batch, server: string, deadline: Deadline): Promise<unknown> {
-    const { sender, fullServers } = this.parts;
-    const call = { ...encodeBatch(batch), server, requests: batch.size, deadline };
-    try {
-      const reply = await sender.call(CONSUME, call);
-      if (batch.changesCounters) fullServers.noteRoom(server);
-      return reply;
-    } catch (error) {
-      // the server refused the first write, so nothing is counted
-      if (!isFull(error) || !fullServers.admits(server)) throw error;
-      return this.callFull(call, error);
-    }
-  }
-
-  private async callFull(call: ScriptCall, error: unknown): Promise<unknown> {
-    const { sender, fullServers, log } = this.parts;
-    try {
-      const reply = await sender.call(CONSUME_WHEN_FULL, call);
-      fullServers.noteFull(call.server);
-      log.error(
-        'FREQ_LIMIT_STORE_FULL',
-        'full',
-        'Redis is full (maxmemory), so only a limited number of new counters is created; raise maxmemory, or give the ' +
-          'limiter its own Redis',
+      sender.call(CONSUME, call).then(
+        (reply) => {
+          this.onReply(sent, reply);
+        },
+        (error: unknown) => {
+          this.onError(sent, error);
+        },
       );
-      return reply;
+    } catch (error) {
+      // a client that was passed may throw
+      this.fail(sent, error);
+    }
+  }
+
+  private onReply(sent: SentBatch, reply: unknown): void {
+    if (sent.batch.changesCounters) this.parts.fullServers.noteRoom(sent.call.server);
+    this.read(sent, reply);
+  }
+
+  private onError(sent: SentBatch, error: unknown): void {
+    // a full server refused the first write, so nothing is counted
+    if (isFull(error) && this.parts.fullServers.admits(sent.call.server)) void this.callFull(sent, error);
+    else this.fail(sent, error);
+  }
+
+  private fail({ batch, call, breaker, onMoving }: SentBatch, error: unknown): void {
+    if (batch.isDivisible && isMoving(error)) onMoving(batch, call.deadline);
+    else batch.fail(this.parts.health.noteFailure(breaker, error));
+  }
+
+  /** Calls the script once more with the flag for a full server, for a limited number of new counters. */
+  private async callFull(sent: SentBatch, error: unknown): Promise<void> {
+    const { sender, fullServers, log } = this.parts;
+    const { call } = sent;
+    let reply: unknown;
+    try {
+      reply = await sender.call(CONSUME_WHEN_FULL, call);
     } catch (second) {
       // servers before Redis 7 do not know the flag
-      throw formatError(second).includes('compiling') ? error : second;
+      this.fail(sent, formatError(second).includes('compiling') ? error : second);
+      return;
     }
+    fullServers.noteFull(call.server);
+    log.error(
+      'FREQ_LIMIT_STORE_FULL',
+      'full',
+      'Redis is full (maxmemory), so only a limited number of new counters is created; raise maxmemory, or give the ' +
+        'limiter its own Redis',
+    );
+    this.read(sent, reply);
   }
 
-  /** Gives each request its results. Returns how many counters the call has created. */
-  private read(batch: Batch, reply: unknown, breaker: Breaker): number {
-    const { health } = this.parts;
+  /** Gives each request its results. */
+  private read(sent: SentBatch, reply: unknown): void {
+    const { batch, call, breaker } = sent;
+    const { health, fullServers } = this.parts;
     let errorOfServer: ReplyError | undefined;
-    const created = readReply(batch, reply, (text) => {
-      const error = new ReplyError(text);
-      if (isAboutKey(error)) return this.unreadable(error);
-      errorOfServer = error;
-      return toFailure(error);
-    });
+    try {
+      const created = readReply(batch, reply, (text) => {
+        const error = new ReplyError(text);
+        if (isAboutKey(error)) return this.unreadable(error);
+        errorOfServer = error;
+        return toFailure(error);
+      });
+      fullServers.noteCreated(call.server, created);
+    } catch (error) {
+      this.fail(sent, error);
+      return;
+    }
     if (errorOfServer === undefined) health.noteSuccess(breaker, batch.changesCounters);
     else health.noteFailure(breaker, errorOfServer);
-    return created;
+    health.tidy();
   }
 
   private unreadable(error: ReplyError): Error {

@@ -10,28 +10,34 @@ const ALL_PASS = 0;
 const EACH = 1;
 const WANTS_ENDS = '@';
 
-/** KEYS and ARGV of the call. */
+/** KEYS and ARGV of the call. Counters with the same window, limit and cost are a run of KEYS. Call it once for a batch. */
 export function encodeBatch(batch: Batch): { readonly keys: string[]; readonly args: string[] } {
   const keys: string[] = [];
   const args = [''];
-  for (const run of runsOf(batch.counters.values())) {
-    const [{ windowMs, limit, cost }] = run;
-    args.push(String(windowMs), limitText(limit), costText(cost), String(run.length));
-    for (const counter of run) counter.keyIndex = keys.push(counter.key);
+  let from = 0;
+  for (const first of batch.counters) {
+    if (first.keyIndex === 0) {
+      const before = keys.length;
+      addRun(keys, first, batch.counters, from);
+      args.push(
+        String(first.windowMs),
+        limitText(first.limit),
+        costText(first.cost),
+        String(keys.length - before),
+      );
+    }
+    from++;
   }
   args[0] = requestsText(batch);
   return { keys, args };
 }
 
-/** The counters in runs with the same window, limit and cost. */
-function runsOf(counters: Iterable<CounterEntry>): [CounterEntry, ...CounterEntry[]][] {
-  const runs: [CounterEntry, ...CounterEntry[]][] = [];
-  for (const counter of counters) {
-    const run = runs.find(([first]) => isAlike(first, counter));
-    if (run === undefined) runs.push([counter]);
-    else run.push(counter);
+/** Adds the keys of the counters from an index on that are like the first one and not in a run yet. */
+function addRun(keys: string[], first: CounterEntry, counters: readonly CounterEntry[], from: number): void {
+  for (let i = from; i < counters.length; i++) {
+    const counter = counters[i];
+    if (counter?.keyIndex === 0 && isAlike(first, counter)) counter.keyIndex = keys.push(counter.key);
   }
-  return runs;
 }
 
 function isAlike(a: CounterEntry, b: CounterEntry): boolean {
@@ -70,29 +76,27 @@ function costText(cost: number): string {
  */
 export function readReply(batch: Batch, reply: unknown, toError: (error: string) => Error): number {
   if (!Array.isArray(reply)) throw new UnexpectedReplyError();
-  const [kind, ...values] = reply as readonly unknown[];
-  const ends = batch.wantsEnds ? values.splice(-batch.counters.size).map(toInteger) : [];
-  if (Number(kind) === ALL_PASS) return readAll(batch, values, ends);
-  if (Number(kind) === EACH) return readEach(batch, values, ends, toError);
+  const values = reply as readonly unknown[];
+  const kind = Number(values[0]);
+  const ends = batch.wantsEnds ? values.slice(-batch.counters.length).map(toInteger) : [];
+  const count = values.length - 1 - ends.length;
+  if (kind === ALL_PASS && count === 2 * batch.counters.length) return readAll(batch, values, ends);
+  if (kind === EACH && count === 2 * batch.checkCount) return readEach(batch, values, ends, toError);
   throw new UnexpectedReplyError();
 }
 
 /** All requests pass: from the final state of a counter, the result of each check is computed in the order of arrival. */
 function readAll(batch: Batch, values: readonly unknown[], ends: readonly number[]): number {
-  if (values.length !== 2 * batch.counters.size) throw new UnexpectedReplyError();
   let created = 0;
-  for (const counter of batch.counters.values()) {
-    counter.used = toInteger(values[2 * counter.keyIndex - 2]) - counter.cost;
+  for (const counter of batch.counters) {
+    counter.used = toInteger(values[2 * counter.keyIndex - 1]) - counter.cost;
     if (counter.used === 0 && counter.cost > 0) created++;
-    counter.leftMs = toInteger(values[2 * counter.keyIndex - 1]);
+    counter.leftMs = toInteger(values[2 * counter.keyIndex]);
   }
   for (const member of batch.members) {
     const { charging } = member.request;
-    resolve(
-      member,
-      member.counted.map((one) => nextResult(one, charging)),
-      ends,
-    );
+    const results = member.counted.map((one) => nextResult(one, charging));
+    resolve(member, results, ends);
   }
   return created;
 }
@@ -111,9 +115,9 @@ function readEach(
   ends: readonly number[],
   toError: (error: string) => Error,
 ): number {
-  if (values.length !== 2 * batch.checkCount) throw new UnexpectedReplyError();
   let created = 0;
-  let next = 0;
+  // the first value is the kind of the reply
+  let next = 1;
   for (const member of batch.members) {
     const { checks, charging } = member.request;
     const from = next;
@@ -151,9 +155,9 @@ function createdBy(checks: readonly Check[], results: readonly CheckResult[]): n
 }
 
 function resolve({ request, counted }: BatchMember, results: CheckResult[], ends: readonly number[]): void {
-  request.onEnds?.(
-    counted.map(({ counter }) => ends[counter.keyIndex - 1] ?? 0),
-    results,
-  );
+  if (request.onEnds !== undefined) {
+    const ownEnds = counted.map(({ counter }) => ends[counter.keyIndex - 1] ?? 0);
+    request.onEnds(ownEnds, results);
+  }
   request.resolve(results);
 }

@@ -51,6 +51,7 @@ export class Deadline {
 
 /** The wait for one answer. */
 class Wait implements Waiting {
+  waitIndex = -1;
   private hasEnded = false;
 
   constructor(

@@ -12,6 +12,8 @@ const MAX_GAP_MS = 25;
 
 /** Something that waits for an answer of a server. */
 export interface Waiting {
+  /** Its place in the clock's list; -1 while it does not wait. Only the clock changes it. */
+  waitIndex: number;
   /**
    * Called on each tick.
    * @returns milliseconds until the next tick that it needs, or `undefined` if it has stopped waiting
@@ -27,7 +29,8 @@ export interface Waiting {
  * ticks every few milliseconds, and counts only a short time for a long gap.
  */
 class ListeningClock {
-  private readonly waiting = new Set<Waiting>();
+  // not a Set, which makes new tables again and again when entries come and go
+  private readonly waiting: Waiting[] = [];
   private countedMs = 0;
   private tickedAtMs = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -44,12 +47,18 @@ class ListeningClock {
       this.tickedAtMs = nowMs();
       this.schedule(TICK_MS);
     }
-    this.waiting.add(waiting);
+    if (waiting.waitIndex === -1) waiting.waitIndex = this.waiting.push(waiting) - 1;
   }
 
   delete(waiting: Waiting): void {
-    // the timer ends by itself: keeping it for the next call costs less than another one
-    this.waiting.delete(waiting);
+    const { waitIndex } = waiting;
+    if (waitIndex === -1) return;
+    waiting.waitIndex = -1;
+    // the last one takes its place; the timer ends by itself: keeping it for the next call costs less than another one
+    const last = this.waiting.pop();
+    if (last === undefined || last === waiting) return;
+    last.waitIndex = waitIndex;
+    this.waiting[waitIndex] = last;
   }
 
   private schedule(ms: number): void {
@@ -63,14 +72,16 @@ class ListeningClock {
     this.tickedAtMs = nowMs();
     let nextMs = TICK_MS;
     try {
-      for (const waiting of this.waiting) {
+      // a copy, because a tick may end other waits
+      for (const waiting of [...this.waiting]) {
+        if (waiting.waitIndex === -1) continue;
         const ms = waiting.onTick(this.countedMs);
-        if (ms === undefined) this.waiting.delete(waiting);
+        if (ms === undefined) this.delete(waiting);
         else if (ms < nextMs) nextMs = ms;
       }
     } finally {
       // if the clock stopped, every request would wait forever
-      if (this.waiting.size === 0) this.timer = undefined;
+      if (this.waiting.length === 0) this.timer = undefined;
       else this.schedule(nextMs);
     }
   }

@@ -35,6 +35,7 @@ function probeCheck(key: string): Check {
   return {
     key,
     group: key,
+    text: '',
     name: 'probe',
     windowMs: WINDOW_MS,
     limit: Infinity,

@@ -15,14 +15,12 @@ export class Script {
    * answers NOSCRIPT and has run nothing, so the whole script is sent, which also stores it. After any other error the script
    * may have counted, so it is not sent again.
    */
-  async run(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  run(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     const call = poolsCalls(client) ? callAlone : callPlainly;
-    try {
-      return await call(client, 'evalsha', this.sha1, keys, args);
-    } catch (error) {
+    return call(client, 'evalsha', this.sha1, keys, args).then(undefined, (error: unknown) => {
       if (!formatError(error).startsWith('NOSCRIPT')) throw error;
       return call(client, 'eval', this.source, keys, args);
-    }
+    });
   }
 }
 

@@ -40,6 +40,7 @@ interface Patience {
  * are read: after the process was blocked they close a connection whose answer has already arrived.
  */
 export class SilenceWatch implements Waiting {
+  waitIndex = -1;
   private readonly patience: Patience;
   private stream: WatchedStream | undefined;
   private bytesRead = 0;

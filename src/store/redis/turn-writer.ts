@@ -44,7 +44,7 @@ export class TurnWriter implements BatchWriter {
   private writeAll(batches: readonly Batch[]): void {
     const stream = batches.length > 1 ? this.client.stream : undefined;
     stream?.cork();
-    for (const batch of batches) void this.sender.send(batch);
+    for (const batch of batches) this.sender.send(batch);
     stream?.uncork();
   }
 }

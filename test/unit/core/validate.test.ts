@@ -13,6 +13,7 @@ import {
 import { thrownBy } from '../fixtures.js';
 
 class WrongOption extends Error {}
+const BROKEN = new Error('bad window');
 const reader = new OptionReader('@FreqLimit on A.b', (message, cause) => new WrongOption(message, { cause }));
 
 describe('a validator', () => {
@@ -98,13 +99,17 @@ describe('OptionReader', () => {
     expect(() => reader.object(value, ['window', 'limit'], { ttl: 'window' })).toThrow(message);
   });
 
-  it('adds place and option to the error of a parser, and keeps it as the cause', () => {
-    const cause = new RangeError('bad window');
+  it.each<[string, Error, Error | undefined]>([
+    ['not a parser’s own, whose message is shown already', new RangeError('bad window'), undefined],
+    ['that which led to it', new TypeError('bad window', { cause: BROKEN }), BROKEN],
+    ['any other error', BROKEN, BROKEN],
+  ])('adds place and option to the error of a parser; the cause is %s', (_, thrown, cause) => {
     const error = thrownBy(() =>
       reader.parsed('window', () => {
-        throw cause;
+        throw thrown;
       }),
     );
-    expect(error).toMatchObject({ message: '@FreqLimit on A.b: window: bad window', cause });
+    expect(error.message).toBe('@FreqLimit on A.b: window: bad window');
+    expect(error.cause).toBe(cause);
   });
 });

@@ -122,6 +122,17 @@ describe('defineRule', () => {
     expect(messageFor(rule)).toContain(`defineRule: ${message}`);
   });
 
+  it('reports all mistakes together', () => {
+    const error = thrownBy(() => defineRule({ name: 'login', window: '60', limit: '', max: 5 } as never));
+    expect(error).toMatchObject({
+      problems: [
+        expect.stringMatching(/^defineRule "login": max: is not an option; did you mean limit\?/),
+        expect.stringMatching(/^defineRule "login": window: "60" is not a window/),
+        expect.stringMatching(/^defineRule "login": limit: is empty/),
+      ],
+    });
+  });
+
   it('leaves normalize without a key to the start, which knows the default key', () => {
     const rule = { window: '1m', limit: 5, normalize: { 'body.email': 'email' } } as const;
     expect(defineRule(rule)).toEqual(rule);

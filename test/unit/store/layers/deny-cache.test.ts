@@ -15,6 +15,7 @@ function subject(delayMs = 0) {
   let source: Source = 'store';
   const inner = new MemoryStore(100_000, quiet, () => nowMs);
   const slow: Store = {
+    place: 'a test',
     consume: async (checks, refundable) => {
       calls++;
       const answer = inner.consume(checks, refundable).map((one) => ({ ...one, source }));
@@ -203,10 +204,10 @@ describe('DenyCache', () => {
     await cache.reset([one]);
     expect((await consume(one))[0]).toMatchObject({ allowed: true, used: 1 });
     for (let i = 0; i < 3; i++) await consume(one);
-    const late = consume({ ...one, key: 'b', limit: 0 });
+    const late = consume({ ...one, key: 'b', text: 'b', limit: 0 });
     await cache.reset([one]);
     await late;
-    expect((await consume({ ...one, key: 'b', limit: 1 }))[0]!.allowed).toBe(true);
+    expect((await consume({ ...one, key: 'b', text: 'b', limit: 1 }))[0]!.allowed).toBe(true);
   });
 
   it.each<[string, (cache: DenyCache) => unknown]>([

@@ -3,7 +3,7 @@ import { type Counter, CounterGroup } from '../../../../src/store/memory/counter
 
 function keysOf({ byExpiry }: CounterGroup): string[] {
   const keys: string[] = [];
-  for (let at = byExpiry.first; at !== undefined; at = at.byExpiry?.next) keys.push(at.key);
+  for (let at = byExpiry.first; at !== undefined; at = at.byExpiry?.next) keys.push(at.text);
   return keys;
 }
 
@@ -14,8 +14,8 @@ function groupOf(...keys: string[]): { group: CounterGroup; counters: Counter[] 
   return { group, counters };
 }
 
-function counterIn(group: CounterGroup, key: string): Counter {
-  return { key, endsAtMs: 0, used: 1, group, byExpiry: undefined, underLimit: undefined };
+function counterIn(group: CounterGroup, text: string): Counter {
+  return { text, endsAtMs: 0, used: 1, group, byExpiry: undefined, underLimit: undefined };
 }
 
 describe('CounterGroup', () => {
@@ -51,16 +51,16 @@ describe('CounterGroup', () => {
       fc.property(fc.array(fc.tuple(fc.boolean(), fc.nat())), (steps) => {
         const { group } = groupOf();
         const model: Counter[] = [];
-        for (const [adds, number] of steps) {
+        for (const [index, [adds, number]] of steps.entries()) {
           if (adds || model.length === 0) {
-            const one = counterIn(group, String(number));
+            const one = counterIn(group, String(index));
             model.push(one);
             group.add(one);
           } else {
             group.remove(model.splice(number % model.length, 1)[0]!);
           }
         }
-        expect(keysOf(group)).toEqual(model.map(({ key }) => key));
+        expect(keysOf(group)).toEqual(model.map(({ text }) => text));
         expect(group.size).toBe(model.length);
       }),
     );
