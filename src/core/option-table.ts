@@ -1,4 +1,5 @@
 import { isFreqLimitError } from './errors.js';
+import type { OptionHints } from './option-hints.js';
 import type { OptionReader, Validator } from './validate.js';
 
 /** How an option is checked, and its value if it is not given. An option without a default is required. */
@@ -25,10 +26,10 @@ export class OptionTable<const Entries extends Readonly<Record<string, OptionEnt
   readonly names: readonly string[];
   private readonly entries: readonly (readonly [name: string, OptionEntry])[];
 
-  /** @param hints for names that other libraries use: what to write instead */
+  /** @param hints for names that are not options: what to write instead */
   constructor(
     entries: Entries,
-    private readonly hints: Readonly<Record<string, string>> = {},
+    private readonly hints: OptionHints = {},
   ) {
     this.entries = Object.entries(entries);
     this.names = Object.keys(entries);

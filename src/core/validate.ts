@@ -1,4 +1,5 @@
 import { formatForLog } from './errors.js';
+import { hintFor, type OptionHints } from './option-hints.js';
 
 /** Tests a value, and says what is expected of it. */
 export interface Validator<T> {
@@ -84,12 +85,12 @@ export class OptionReader {
 
   /**
    * Checks that a value is an object with known options only.
-   * @param hints for names that other libraries use: what to write instead
+   * @param hints for names that are not options: what to write instead
    */
   object(
     value: unknown,
     known: readonly string[],
-    hints: Readonly<Record<string, string>> = {},
+    hints: OptionHints = {},
   ): Readonly<Record<string, unknown>> {
     if (!isObject(value)) {
       throw this.toError(
@@ -98,8 +99,8 @@ export class OptionReader {
     }
     for (const option of Object.keys(value)) {
       if (known.includes(option)) continue;
-      const hint = Object.hasOwn(hints, option) ? `; did you mean ${String(hints[option])}?` : '';
-      throw this.invalid(option, `is not an option${hint} (options: ${known.join(', ')})`);
+      const hint = hintFor(option, (value as Record<string, unknown>)[option], known, hints);
+      throw this.invalid(option, `is not an option${hint ?? ` (options: ${known.join(', ')})`}`);
     }
     return value as Readonly<Record<string, unknown>>;
   }
