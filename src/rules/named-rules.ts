@@ -2,8 +2,9 @@ import { FreqLimitError, formatForLog, invalidRule } from '../core/errors.js';
 import { OptionReader } from '../core/validate.js';
 import { looksLikeWindow } from './window.js';
 import type { Level } from './plan.js';
-import { planRule, RULE_HINTS, RULE_OPTION_NAMES } from './plan-rule.js';
+import { planRule, RULE_OPTION_NAMES } from './plan-rule.js';
 import type { DeclaredRule, RuleDefaults } from './planned-rule.js';
+import { RULE_HINTS } from './rule-hints.js';
 import type { FreqLimitRule } from './rule.js';
 import { RULE_NAME } from './validators.js';
 

@@ -1,6 +1,7 @@
 import { formatForLog, invalidRule } from '../core/errors.js';
 import { planRule } from './plan-rule.js';
 import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-rule.js';
+import { mistakeInNames } from './skip-names.js';
 
 /** The rules that one level (the module, a class, a handler) declares for a handler. */
 export interface Level {
@@ -112,6 +113,8 @@ function mergeByName(outer: readonly DeclaredRule[], level: readonly DeclaredRul
 
 function withoutSkipped(rules: DeclaredRule[], skip: Skip | undefined): DeclaredRule[] {
   if (skip === undefined) return rules;
+  const mistake = mistakeInNames(skip.names);
+  if (mistake !== undefined) throw invalidRule(`${skip.place}: ${mistake}`);
   if (skip.names.length === 0) return [];
   const known = rules.map(nameOf).filter((name) => name !== undefined);
   const unknown = skip.names.find((name) => !known.includes(name));

@@ -67,7 +67,7 @@ describe('NamedRuleSet', () => {
       'namedRules.login of FreqLimitModule: limit: "5" is not',
     ],
     ['a name of its own', { login: { ...LOGIN, name: 'x' } }, 'namedRules.login of FreqLimitModule: name: '],
-    ['an unknown option', { login: { ...LOGIN, ttl: 1 } }, 'ttl: is not an option; did you mean window?'],
+    ['an unknown option', { login: { ...LOGIN, ttl: 1 } }, "did you mean window: '1s'?"],
     [
       'a number in place of a rule',
       { login: 5 },
