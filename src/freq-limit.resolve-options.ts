@@ -1,4 +1,4 @@
-import type { ExceptionFactory } from './answers/answer-options.js';
+import { readExceptionFactory } from './answers/answer-options.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import { type IsSkipped, skipByAddress, skipByUserAgent } from './contexts/skip-clients.js';
 import { formatForLog, invalidOptions } from './core/errors.js';
@@ -15,9 +15,10 @@ import {
   wholeNumber,
 } from './core/validate.js';
 import type { FreqLimitHook } from './decisions/events.js';
+import { MODULE_HINTS } from './freq-limit.option-hints.js';
 import type { FreqLimitOptions, ResolvedOptions } from './freq-limit.options.js';
 import type { NamedRules } from './rules/named-rules.js';
-import type { FreqLimitRule } from './rules/rule.js';
+import { readRules } from './rules/read-rules.js';
 import { FROM_CONTEXT, MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, checkKey } from './rules/validators.js';
 import { readRedisOption } from './store/redis/check-redis-option.js';
 import type { HashTag } from './store/redis/hash-tags.js';
@@ -25,10 +26,6 @@ import { isClustered } from './store/redis/redis-option.js';
 
 const PLACE = 'FreqLimitModule';
 
-const RULES: Validator<readonly (FreqLimitRule | string)[]> = {
-  test: (value): value is readonly (FreqLimitRule | string)[] => Array.isArray(value),
-  expected: 'a list of rules',
-};
 const SHARE: Validator<number> = {
   test: (value): value is number => typeof value === 'number' && value > 0 && value <= 1,
   expected: 'a number above 0 and at most 1',
@@ -62,7 +59,7 @@ const ENTRIES = {
     validator: matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-z 0-9 . _ : -'),
     default: 'fl',
   },
-  rules: { validator: RULES, default: [] },
+  rules: { parse: readRules, default: [] },
   namedRules: { validator: NAMED_RULES, default: {} },
   defaultKey: { parse: checkKey, default: '{ip}' },
   hashKeys: { parse: keyHasherFrom, default: plainKey },
@@ -78,7 +75,7 @@ const ENTRIES = {
   partitionKeys: { validator: BOOLEAN, default: false },
   errorFormat: { validator: oneOf('nest', 'problem'), default: 'nest' },
   message: { validator: MESSAGE, default: undefined },
-  exceptionFactory: { validator: aFunction<ExceptionFactory>(), default: undefined },
+  exceptionFactory: { parse: readExceptionFactory, default: undefined },
   onVerdict: { validator: aFunction<FreqLimitHook>(), default: undefined },
   onDenied: { validator: aFunction<FreqLimitHook>(), default: undefined },
   contextAdapters: { parse: parseAdapters, default: {} },
@@ -92,33 +89,9 @@ const ENTRIES = {
   denyCache: { validator: BOOLEAN, default: true },
 } as const satisfies EntriesFor<FreqLimitOptions>;
 
-/** Names that other libraries use, and options that belong elsewhere. */
-const HINTS = {
-  prefix: 'namespace',
-  keyPrefix: 'namespace',
-  throttlers: 'rules',
-  limits: 'rules',
-  policies: 'namedRules',
-  storage: 'redis',
-  store: 'redis',
-  client: 'redis',
-  storeClient: 'redis',
-  key: 'defaultKey',
-  skip: 'skipIf',
-  allowList: 'skipAddresses',
-  allowlist: 'skipAddresses',
-  whitelist: 'skipAddresses',
-  ignoreUserAgents: 'skipUserAgents',
-  skipOnError: 'onStoreError',
-  passOnStoreError: 'onStoreError',
-  insuranceLimiter: 'onStoreError',
-  setHeaders: 'headers',
-  errorMessage: 'message',
-  global: 'global next to useFactory, not in its result',
-  globalGuard: 'globalGuard next to useFactory, not in its result',
-};
+const OPTIONS = new OptionTable(ENTRIES, MODULE_HINTS);
 
-const OPTIONS = new OptionTable(ENTRIES, HINTS);
+export const OPTION_NAMES: readonly string[] = OPTIONS.names;
 
 /**
  * Checks the options and fills in the defaults.
