@@ -1,6 +1,6 @@
 import base from './jest.config.js';
 
-/** The packed package in applications of its users. Needs a build. */
+/** The packed package in applications of its users. Needs `npm pack --pack-destination dist`. */
 export default {
   ...base,
   displayName: 'pack',

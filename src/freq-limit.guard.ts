@@ -78,8 +78,8 @@ export class FreqLimitGuard implements CanActivate {
 
   /**
    * Five steps: find the plan, skip, resolve the checks, consume, conclude. If one of them fails, the request is denied. The
-   * denial is the error that the transport needs. It is thrown whatever it is: an adapter of the application may return
-   * `undefined`.
+   * denial is the error that the transport needs. It is thrown whatever it is: an adapter of the application may make a
+   * string.
    */
   private readonly decide = async (context: ExecutionContext): Promise<boolean> => {
     const adapter = this.adapters.of(context);

@@ -18,10 +18,12 @@ export interface FreqLimitOptions {
   /**
    * Counts in Redis, shared by all processes: a URL, ioredis options, `{ cluster: [nodes], options }`, or an ioredis client
    * (`Redis` or `Cluster`). A connection made from a URL or options is closed with the application; a client that you
-   * pass in stays open.
-   * @default none: counts in the memory of this process
+   * pass in stays open. `false` counts in the memory of this process on purpose: a restart forgets all counts, and each
+   * process allows the full limit. A value that is `undefined`, such as an environment variable that is not set, does the
+   * same and logs a warning.
+   * @default none: counts in the memory of this process; logs a warning if `NODE_ENV` is `production`
    */
-  readonly redis?: RedisOption | undefined;
+  readonly redis?: RedisOption | false | undefined;
   /**
    * Prefix of all keys in Redis, 1 to 32 of `A-Z a-z 0-9 . _ : -`. Applications with the same namespace and Redis share
    * counters.
@@ -100,7 +102,7 @@ export interface FreqLimitOptions {
   /**
    * Message of denials: a string, or a function of the verdict and the context, for example to translate it. If a function
    * fails, the default message is used and a line is logged.
-   * @default 'Too many requests. Try again in 8 s.'
+   * @default 'Too many requests. Try again in 8 seconds.'
    */
   readonly message?: DenialMessage | undefined;
   /**

@@ -21,8 +21,9 @@ import type { NamedRules } from './rules/named-rules.js';
 import { readRules } from './rules/read-rules.js';
 import { FROM_CONTEXT, MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, checkKey } from './rules/validators.js';
 import { readRedisOption } from './store/redis/check-redis-option.js';
+import type { MemoryReason } from './store/memory/memory-warnings.js';
 import type { HashTag } from './store/redis/hash-tags.js';
-import { isClustered } from './store/redis/redis-option.js';
+import { isClustered, type RedisOption } from './store/redis/redis-option.js';
 
 const PLACE = 'FreqLimitModule';
 
@@ -54,7 +55,7 @@ const ADAPTER_OPTIONS = new OptionTable({
 
 /** The checks and defaults of all options. */
 const ENTRIES = {
-  redis: { parse: readRedisOption, default: undefined },
+  redis: { parse: readRedis, default: undefined },
   namespace: {
     validator: matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-z 0-9 . _ : -'),
     default: 'fl',
@@ -99,11 +100,10 @@ export const OPTION_NAMES: readonly string[] = OPTIONS.names;
  */
 export function resolveOptions(given: unknown): ResolvedOptions {
   const reader = new OptionReader(PLACE, invalidOptions);
-  const { hashKeys, skipAddresses, skipUserAgents, rules, namedRules, ...options } = OPTIONS.read(
-    given,
-    reader,
-  );
-  if (options.hashTag !== undefined && !isClustered(options.redis)) {
+  const read = OPTIONS.read(given, reader);
+  const { hashKeys, skipAddresses, skipUserAgents, rules, namedRules, ...options } = read;
+  const redis = options.redis === false ? undefined : options.redis;
+  if (options.hashTag !== undefined && !isClustered(redis)) {
     throw reader.invalid('hashTag', 'is only for a Redis Cluster, and redis is not one; remove hashTag');
   }
   if (options.partitionKeys && hashKeys === plainKey) {
@@ -111,11 +111,24 @@ export function resolveOptions(given: unknown): ResolvedOptions {
   }
   return Object.freeze({
     ...options,
+    redis,
+    memoryReason: redis === undefined ? memoryReasonOf(given, options.redis) : undefined,
     rules: Object.freeze([...rules]),
     namedRules: Object.freeze({ ...namedRules }),
     hashKey: hashKeys,
     isSkipped: eitherOf(skipAddresses, skipUserAgents),
   });
+}
+
+/** `redis: undefined` is most likely an environment variable that is not set. */
+function memoryReasonOf(given: unknown, redis: unknown): MemoryReason {
+  if (redis === false) return 'chosen';
+  return 'redis' in (given as object) ? 'unset' : undefined;
+}
+
+/** `false` is the choice to count in memory. */
+function readRedis(redis: unknown): RedisOption | false {
+  return redis === false ? redis : readRedisOption(redis);
 }
 
 function eitherOf(a: IsSkipped | undefined, b: IsSkipped | undefined): IsSkipped | undefined {

@@ -17,6 +17,7 @@ import type { FreqLimitPlans } from './plans/plans.js';
 import type { FreqLimitCheck } from './rules/service-check-types.js';
 import { tooManyArguments } from './rules/service-mistakes.js';
 import { ServiceChecks } from './rules/service-checks.js';
+import { logServiceWindows } from './warnings/window-warnings.js';
 
 /** How many results are returned before the event loop may turn: they take some milliseconds. */
 const RESULTS_PER_TURN = 2_000;
@@ -41,7 +42,11 @@ export class FreqLimitService {
     @Inject(FREQ_LIMIT_EVENTS) private readonly events: VerdictEvents,
   ) {
     checkService(FreqLimitService, events);
-    this.checks = new ServiceChecks(options, (controller, handler) => plans.rulesOf(controller, handler));
+    this.checks = new ServiceChecks(
+      options,
+      (controller, handler) => plans.rulesOf(controller, handler),
+      logServiceWindows(),
+    );
   }
 
   /**

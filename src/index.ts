@@ -7,7 +7,11 @@ export {
   isFreqLimitExceeded,
 } from './answers/freq-limit.exception.js';
 export { FreqLimitGuard } from './freq-limit.guard.js';
-export { type FreqLimitHealth, FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
+export {
+  type FreqLimitHealth,
+  FreqLimitHealthIndicator,
+  type FreqLimitHealthOptions,
+} from './freq-limit.health-indicator.js';
 export { FreqLimitModule } from './freq-limit.module.js';
 export type { FreqLimitModuleExtras, FreqLimitOptionsFactory } from './freq-limit.module-definition.js';
 export type { FreqLimitOptions } from './freq-limit.options.js';

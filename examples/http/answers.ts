@@ -11,10 +11,13 @@ interface Request {
 export const inClientLanguage: FreqLimitOptions = {
   message: ({ tightest }, context) => {
     const { headers } = context.switchToHttp().getRequest<Request>();
-    const seconds = Math.ceil((tightest?.retryAfterMs ?? 0) / 1000);
-    return headers['accept-language']?.startsWith('de')
-      ? `Zu viele Anfragen. Bitte in ${seconds} s noch einmal versuchen.`
-      : `Too many requests. Try again in ${seconds} s.`;
+    const isGerman = headers['accept-language']?.startsWith('de') === true;
+    const minutes = Math.ceil((tightest?.retryAfterMs ?? 0) / 60_000);
+    // 'in 15 Minuten'
+    const wait = new Intl.RelativeTimeFormat(isGerman ? 'de' : 'en').format(minutes, 'minute');
+    return isGerman
+      ? `Zu viele Anfragen. Bitte ${wait} noch einmal versuchen.`
+      : `Too many requests. Try again ${wait}.`;
   },
 };
 

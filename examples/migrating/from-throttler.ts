@@ -1,11 +1,16 @@
 import { Controller, Get, Module, Post } from '@nestjs/common';
 import { FreqLimit, FreqLimitModule, SkipFreqLimit } from 'nestjs-freq-limit';
 
+const MINUTES = 2;
+
+/** A window from a computed `ttl`. */
+const ms = (ttl: number) => `${ttl}ms` as const;
+
 @Controller('articles')
 export class ArticlesController {
-  // @Throttle({ minute: { limit: 2, ttl: 60_000, getTracker: (req) => req.headers['x-api-key'] } })
+  // @Throttle({ default: { ttl: 60_000, limit: 2, getTracker: (req) => req.headers['x-api-key'] } })
   @Post()
-  @FreqLimit({ name: 'minute', window: '1m', limit: 2, key: '{headers.x-api-key}' })
+  @FreqLimit({ name: 'default', window: '1m', limit: 2, key: '{headers.x-api-key}' })
   write() {
     return { written: true };
   }
@@ -26,15 +31,15 @@ export class ArticlesController {
 @Module({
   imports: [
     // ThrottlerModule.forRoot([
-    //   { name: 'burst', ttl: 1_000, limit: 3 },
-    //   { name: 'minute', ttl: 60_000, limit: 100 },
+    //   { ttl: MINUTES * 60_000, limit: 100 },
+    //   { name: 'burst', ttl: seconds(1), limit: 3 },
     // ])
     FreqLimitModule.forRoot({
       redis: process.env['REDIS_URL'],
       headers: 'legacy',
       rules: [
+        { name: 'default', window: ms(MINUTES * 60_000), limit: 100, scope: 'handler' },
         { name: 'burst', window: '1s', limit: 3, scope: 'handler' },
-        { name: 'minute', window: '1m', limit: 100, scope: 'handler' },
       ],
     }),
   ],

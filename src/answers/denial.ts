@@ -1,3 +1,4 @@
+import { durationInWords } from '../core/duration-text.js';
 import type { Verdict } from '../core/verdict.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
 import type { PlannedCheck } from '../rules/to-checks.js';
@@ -7,7 +8,7 @@ import { retryAfterSeconds } from './headers.js';
 export interface Denial {
   /** The HTTP status: 429, or the `statusCode` of the rule. */
   readonly statusCode: number;
-  /** A sentence for people, such as `Too many requests. Try again in 8 s.` */
+  /** A sentence for people, such as `Too many requests. Try again in 8 seconds.` */
   readonly message: string;
   /** Whole seconds until the request would pass, at least 1. */
   readonly retryAfter: number;
@@ -21,7 +22,7 @@ export function defaultDenial(verdict: Verdict): Denial {
   const denying = verdict.results.filter(({ allowed, shadow }) => !allowed && shadow !== true);
   return {
     statusCode: 429,
-    message: `Too many requests. Try again in ${retryAfter} s.`,
+    message: `Too many requests. Try again in ${durationInWords(retryAfter)}.`,
     retryAfter,
     rules: denying.map(({ name }) => name),
   };

@@ -9,11 +9,12 @@ import {
 import type { ResolvedAdapter } from '../contexts/adapters.js';
 import { formatError, isFreqLimitError, oneLine } from '../core/errors.js';
 import { framesOf } from '../core/stack-frames.js';
-import { andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
+import { andThen, type MaybePromise } from '../core/maybe-promise.js';
 import type { Verdict } from '../core/verdict.js';
 import { nestLogPerSecond } from '../nest/log.js';
 import { RuleError } from '../rules/evaluate.js';
 import type { MissingKey, PlannedCheck } from '../rules/to-checks.js';
+import { AdapterErrors } from './adapter-errors.js';
 import type { AnswerOptions } from './answer-options.js';
 import { type Denial, denialOf, tightestRule } from './denial.js';
 import { DenialFunctions } from './denial-functions.js';
@@ -48,6 +49,7 @@ const MAX_MESSAGE = 512;
 export class Exceptions {
   private readonly log = nestLogPerSecond();
   private readonly functions = new DenialFunctions();
+  private readonly adapterErrors = new AdapterErrors();
 
   constructor(
     private readonly options: AnswerOptions,
@@ -136,17 +138,7 @@ export class Exceptions {
     if (!(exception instanceof HttpException)) return exception;
     const { toError } = adapter;
     if (toError === undefined) return this.overHttp(exception, adapter.response?.(context));
-    const error = attempt(() => toError(exception, context));
-    if (!isPromise(error)) return error;
-    return Promise.resolve(error).then(undefined, (reason: unknown) => {
-      const place = `contextAdapters.${adapter.type}.toError`;
-      this.log.error(
-        'FREQ_LIMIT_ADAPTER_FAILED',
-        place,
-        `${place} failed; the HTTP exception is thrown instead: ${formatError(reason)}`,
-      );
-      return exception;
-    });
+    return this.adapterErrors.of(exception, context, adapter.type, toError);
   }
 
   private overHttp(exception: HttpException, response: unknown): HttpException {

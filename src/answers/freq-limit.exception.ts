@@ -14,7 +14,7 @@ export interface ExceededError extends Error {
 /**
  * A limit denied the request: 429 Too Many Requests (RFC 6585, 4), or the `statusCode` of the rule.
  *
- * Its body is `{ statusCode: 429, error: 'Too Many Requests', message: 'Too many requests. Try again in 8 s.', retryAfter: 8 }`.
+ * Its body is `{ statusCode: 429, error: 'Too Many Requests', message: 'Too many requests. Try again in 8 seconds.', retryAfter: 8 }`.
  * `retryAfter` is in whole seconds, like the header `Retry-After`. With `errorFormat: 'problem'` the body is problem
  * details (RFC 9457).
  */
@@ -42,6 +42,8 @@ export function isFreqLimitExceeded(error: unknown): error is ExceededError {
  * @returns the error; if it is marked with another verdict already, a new error that inherits from it
  */
 export function markExceeded<E extends Error>(error: E, verdict: Verdict): E {
+  // an adapter may make something other than an object, such as a string
+  if (Object(error) !== error) return error;
   const own = isFreqLimitExceeded(error) ? (Object.create(error) as E) : error;
   // a frozen error stays unmarked
   Reflect.set(own, BRAND, true);

@@ -20,8 +20,8 @@ export interface ContextAdapter {
    */
   readonly response?: (context: ExecutionContext) => unknown;
   /**
-   * Returns the error to throw instead of the guard's HTTP exception: a denial, or 400, 500 or 503. If it fails, the guard
-   * throws the HTTP exception and logs `FREQ_LIMIT_ADAPTER_FAILED`.
+   * Returns the error to throw instead of the guard's HTTP exception: a denial, or 400, 500 or 503. If it fails or returns
+   * nothing, the guard throws the HTTP exception and logs `FREQ_LIMIT_ADAPTER_FAILED`.
    * @default the exception itself
    */
   readonly toError?: (exception: HttpException, context: ExecutionContext) => MaybePromise<Error>;

@@ -1,6 +1,6 @@
 /** What went wrong. A code keeps its meaning in later versions. */
 export type FreqLimitErrorCode =
-  /** An option of the module is wrong. Thrown when the application starts. */
+  /** An option of the module, or of the health indicator, is wrong. Thrown when the application starts, or by the call. */
   | 'FREQ_LIMIT_INVALID_OPTIONS'
   /** A rule is wrong, or a decorator is in a wrong place. Thrown when the application starts or a class is loaded. */
   | 'FREQ_LIMIT_INVALID_RULE'

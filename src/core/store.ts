@@ -9,6 +9,9 @@ import type { MaybePromise } from './maybe-promise.js';
  * clock counts.
  */
 export interface Store {
+  /** Where counters are, for the line that is logged at start-up: `Redis at redis://localhost:6379/0`. Without secrets. */
+  readonly place: string;
+
   /**
    * Decides and charges all checks of one request in one step.
    *

@@ -5,6 +5,8 @@ import 'reflect-metadata';
 
 // @nestjs/common 11.2 and 12.5
 const PATH = 'path';
+/** Followed by the id of the application. */
+const MODULE_PATH = '__module_path__';
 const HOST = 'host';
 const VERSION = '__version__';
 const METHOD = 'method';
@@ -91,6 +93,19 @@ export function importsOf(moduleClass: object): readonly unknown[] {
 /** The path, host and version of `@Controller`, each one value or a list. */
 export function controllerRouteOf(classRef: object): readonly unknown[] {
   return [PATH, HOST, VERSION].map((key) => valueAt(key, classRef));
+}
+
+/** The paths of a route: of its controller and its own, each one value or a list. */
+export function pathsOf(classRef: object, method: object): readonly unknown[] {
+  return [valueAt(PATH, classRef), valueAt(PATH, method)].flat();
+}
+
+/** The paths of a module by `RouterModule`, of this application and of others in the process. */
+export function modulePathsOf(moduleClass: object): readonly unknown[] {
+  const keys: readonly unknown[] = Reflect.getMetadataKeys(moduleClass);
+  return keys
+    .filter((key): key is string => typeof key === 'string' && key.startsWith(MODULE_PATH))
+    .map((key) => valueAt(key, moduleClass));
 }
 
 /** Whether a method has `@Get`, `@Post` or another decorator of a route. */

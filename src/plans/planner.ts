@@ -1,7 +1,9 @@
+import { nestLog } from '../nest/log.js';
 import { NamedRuleSet } from '../rules/named-rules.js';
 import { type HandlerTraits, type Level, type Plan, planOf } from '../rules/plan.js';
 import type { DeclaredRule, Owner } from '../rules/planned-rule.js';
 import type { FreqLimitRule } from '../rules/rule.js';
+import { ValueWatches } from '../rules/value-watch.js';
 import type { PlanOptions } from './plan-options.js';
 import { PlanResult } from './plan-result.js';
 import { SharedCounters } from './shared-counters.js';
@@ -15,6 +17,7 @@ export class Planner {
   private readonly moduleLevel: Level;
   private readonly namedRules: NamedRuleSet;
   private readonly counters = new SharedCounters();
+  private readonly valueWatches = new ValueWatches(nestLog);
 
   constructor(private readonly options: PlanOptions) {
     this.moduleLevel = { rules: options.rules.map(declaredByModule), skip: undefined };
@@ -32,7 +35,10 @@ export class Planner {
   plan(levels: readonly Level[], owner: Owner, traits?: HandlerTraits): Plan | undefined {
     const resolved = [this.moduleLevel, ...levels].map((level) => this.namedRules.resolve(level));
     const plan = planOf(resolved, owner, this.options, traits);
-    for (const rule of plan?.rules ?? []) this.counters.check(rule);
+    for (const rule of plan?.rules ?? []) {
+      this.counters.check(rule);
+      rule.valueWatch = this.valueWatches.of(rule);
+    }
     return plan;
   }
 

@@ -50,7 +50,9 @@ export class NamedRuleSet {
     if (rule instanceof Error) throw rule;
     const reader = new OptionReader(`${place}: ${formatForLog(named)}`, invalidRule);
     const given = Object.entries(readExceptName(changes, reader)).filter(([, value]) => value !== undefined);
-    return { rule: { ...rule, ...Object.fromEntries(given) }, level, place };
+    const changed = Object.fromEntries(given);
+    const keyPlace = 'key' in changed ? place : placeOf(named);
+    return { rule: { ...rule, ...changed }, level, place, keyPlace };
   }
 
   private unknownName(name: string, place: string): FreqLimitError {

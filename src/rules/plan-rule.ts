@@ -22,6 +22,7 @@ import {
 } from './validators.js';
 import { toWindowMs, windowName } from './window.js';
 
+const DEFAULT_KEY = 'defaultKey of FreqLimitModule';
 const COUNT_OR_FUNCTION = either(COUNT, FROM_CONTEXT);
 
 /** The checks and defaults of a rule's options. Without a default here, the module's option or the level applies. */
@@ -62,6 +63,7 @@ export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDef
     declaredName: name,
     name: name ?? (typeof window === 'number' ? windowName(window) : 'limit'),
     place: declared.place,
+    keyPlace: options.key === undefined ? DEFAULT_KEY : (declared.keyPlace ?? declared.place),
     level: declared.level,
     scope,
     id,
@@ -81,6 +83,7 @@ export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDef
     keyPrefixFor: keyPrefixes(defaults.namespace, id, window),
     hashKey: key.isDynamic || key.paths.length > 0 ? defaults.hashKey : plainKey,
     isStatic: isStatic(options, key),
+    valueWatch: undefined,
   };
 }
 

@@ -2,6 +2,7 @@ import type { OnStoreError } from '../core/check.js';
 import type { KeyHasher } from '../core/key-hash.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import type { CompiledKey } from './key/key-types.js';
+import type { ValueWatch } from './value-watch.js';
 import type { DenialMessage, FreqLimitRule, FromContext, OnMissingKey, Outcome, Scope } from './rule.js';
 
 /** A rule as it was declared, and where. */
@@ -13,6 +14,8 @@ export interface DeclaredRule {
   readonly level: Scope;
   /** The place as messages show it: `@FreqLimit on SmsController.send`. */
   readonly place: string;
+  /** The place of its key, if that is another one: the named rule that is referred to. */
+  readonly keyPlace?: string | undefined;
 }
 
 /** The module's options that apply to a rule without its own. */
@@ -44,6 +47,8 @@ export interface PlannedRule {
   readonly name: string;
   /** Where the rule is declared, as messages show it. */
   readonly place: string;
+  /** Where its key is written: there, in a named rule, or in `defaultKey`. */
+  readonly keyPlace: string;
   /** The level at which the rule is declared. */
   readonly level: Scope;
   readonly scope: Scope;
@@ -70,4 +75,6 @@ export interface PlannedRule {
   readonly hashKey: KeyHasher;
   /** Whether the rule has no functions: then its check is made without waiting, and cannot fail. */
   readonly isStatic: boolean;
+  /** Watches the first requests for values that are always missing; `undefined` when it is over, and before requests come. */
+  valueWatch: ValueWatch | undefined;
 }

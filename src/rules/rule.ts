@@ -70,7 +70,8 @@ export interface FreqLimitRule {
    */
   readonly limit: number | FromContext<number>;
   /**
-   * What requests are counted by: a template such as `'{user.id}'`, a function of the context, or a list of both.
+   * What requests are counted by: a template such as `'{user.id}'`, a function of the context, or a list of both. For one
+   * counter of all clients write `'all'`, or a key that begins with `'all:'`; any other constant is logged at start-up.
    * @default the module's `defaultKey`, which is `'{ip}'`
    */
   readonly key?: KeySpec | undefined;

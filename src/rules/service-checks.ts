@@ -43,9 +43,11 @@ const MAX_IDS = 1_000;
 export class ServiceChecks {
   private readonly ids = new Map<string | undefined, string>();
 
+  /** @param onNewName called with the window of the first check with a name */
   constructor(
     private readonly options: CheckOptions,
     private readonly rulesOf: RulesOf,
+    private readonly onNewName: (window: unknown) => void = () => undefined,
   ) {}
 
   /**
@@ -80,7 +82,7 @@ export class ServiceChecks {
     const windowMs = readWindow(check, reader);
     const text = textOfAll(listOf(check.key));
     if (text === undefined) throw missingKey(check.key, reader);
-    const group = keyPrefix(this.options.namespace, this.idOf(name), windowMs);
+    const group = keyPrefix(this.options.namespace, this.idOf(name, check.window), windowMs);
     return {
       key: group + this.options.hashKey(text),
       group,
@@ -95,9 +97,10 @@ export class ServiceChecks {
   }
 
   /** The id of the counters of a name. Cached: making one takes a hash, and an application uses few names. */
-  private idOf(name: string | undefined): string {
+  private idOf(name: string | undefined, window: unknown): string {
     let id = this.ids.get(name);
     if (id === undefined) {
+      this.onNewName(window);
       id = ruleId(name === undefined ? 'service' : `service.${name}`, ['service', name]);
       if (this.ids.size >= MAX_IDS) this.ids.clear();
       this.ids.set(name, id);

@@ -54,6 +54,7 @@ function resolveStatic(rule: PlannedRule, request: LimitedRequest, context: Exec
   } catch (error) {
     return leftOutIfShadow(tooLong(rule, error));
   }
+  rule.valueWatch?.see(rule, key !== undefined, request);
   const text = key ?? textWithoutKey(rule, request);
   return typeof text === 'string'
     ? toCheck(rule, text, rule.window as number, rule.limit as number, rule.cost as number)
@@ -137,6 +138,7 @@ function toCheckOrMissing(
   [key, window, limit, cost]: Values,
 ): Resolved {
   if (typeof key === 'object') return leftOutIfShadow(key);
+  rule.valueWatch?.see(rule, key !== undefined, request);
   const text = key ?? textWithoutKey(rule, request);
   if (typeof text !== 'string') return text;
   const windowMs = typeof rule.window === 'number' ? rule.window : validWindow(rule, window);

@@ -28,11 +28,6 @@ export function looksLikeWindow(text: string): boolean {
   return PATTERN.test(text);
 }
 
-/** Whether a number of seconds was probably meant as milliseconds. */
-export function looksLikeMilliseconds(window: unknown): window is number {
-  return typeof window === 'number' && window >= 10_000 && window % 1_000 === 0;
-}
-
 /** Writes a window in the largest unit that gives a whole number: 60000 → `1m`. */
 export function windowName(windowMs: number): string {
   const unit = (['d', 'h', 'm', 's'] as const).find((candidate) => windowMs % UNITS[candidate] === 0) ?? 'ms';

@@ -5,14 +5,16 @@ import { DenyCache } from './layers/deny-cache.js';
 import { FallbackStore } from './layers/fallback-store.js';
 import { SplitStore } from './layers/split-store.js';
 import { MemoryStore } from './memory/memory-store.js';
-import { warnOfWorkers } from './memory/workers.js';
+import { type MemoryReason, warnOfMemory } from './memory/memory-warnings.js';
 import { type HashTag, HashTags } from './redis/hash-tags.js';
 import { listeningClock } from './redis/listening-clock.js';
 import { isClustered, type RedisOption } from './redis/redis-option.js';
 import { RedisStore } from './redis/redis-store.js';
 
 export interface StoreOptions {
+  /** `undefined`: in the memory of this process. */
   readonly redis: RedisOption | undefined;
+  readonly memoryReason?: MemoryReason;
   readonly namespace: string;
   readonly timeoutMs: number;
   readonly coalesce: boolean;
@@ -33,7 +35,7 @@ export interface StoreOptions {
 export async function createStore(options: StoreOptions, log: Log): Promise<Store> {
   const { redis, namespace, timeoutMs, coalesce, denyCache, maxCounters, fallbackShare, hashTag } = options;
   if (redis === undefined) {
-    warnOfWorkers(log);
+    warnOfMemory(options.memoryReason, log);
     return new MemoryStore(maxCounters, log);
   }
   const placement = isClustered(redis) ? new HashTags({ namespace, hashTag }) : undefined;

@@ -18,7 +18,7 @@ export interface ModuleBuilder {
  * Counts in memory instead of Redis, each compiled module with its own counters. The limiter does not connect to Redis,
  * whatever `forRoot` or `forRootAsync` says; all other options apply. A Redis client that the application makes itself still
  * connects: replace its provider too.
- * @param clock the clock of the windows; default: the clock of the process, which the fake timers of Jest and Sinon replace
+ * @param clock the clock of the windows; default: `performance.now()`, which the fake timers of Jest, Vitest and Sinon move
  * @returns the builder
  *
  * @example

@@ -25,7 +25,8 @@ const A_DURATION: Validator<number> = {
 const reader = new OptionReader('FreqLimitThrottlerStorage', invalidCheck);
 
 /**
- * Checks and rounds the numbers: milliseconds up, the limit down. A limit below 0 becomes 0.
+ * Checks and rounds the numbers: milliseconds up, the limit down. A limit below 0 becomes 0. Numbers in strings, as
+ * environment variables have, count as numbers: from version 6.7.1 the throttler converts them itself.
  * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` if one is not a number, or not a valid duration
  */
 export function readIncrementArguments(
@@ -33,13 +34,20 @@ export function readIncrementArguments(
   limit: unknown,
   blockDuration: unknown,
 ): IncrementArguments {
-  const requests = Math.max(0, Math.floor(reader.required('limit', limit, A_NUMBER)));
-  const hasBlock = reader.required('blockDuration', blockDuration, A_NUMBER) > 0;
+  const requests = Math.max(0, Math.floor(reader.required('limit', toNumber(limit), A_NUMBER)));
+  const block = reader.required('blockDuration', toNumber(blockDuration), A_NUMBER);
   return {
-    windowMs: Math.ceil(reader.required('ttl', ttl, A_DURATION)),
+    windowMs: Math.ceil(reader.required('ttl', toNumber(ttl), A_DURATION)),
     limit: requests <= MAX ? requests : undefined,
-    blockMs: hasBlock ? Math.ceil(reader.required('blockDuration', blockDuration, A_DURATION)) : undefined,
+    blockMs: block > 0 ? Math.ceil(reader.required('blockDuration', block, A_DURATION)) : undefined,
   };
+}
+
+/** The number that a string contains; any other value as it is, so that the error shows it. */
+function toNumber(value: unknown): unknown {
+  if (typeof value !== 'string' || value.trim() === '') return value;
+  const number = Number(value);
+  return Number.isNaN(number) ? value : number;
 }
 
 /**

@@ -2,7 +2,7 @@ import { ServiceUnavailableException } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { STORE_FAILED_MESSAGE } from '../answers/error-body.js';
 import type { CheckResult } from '../core/check.js';
-import { isFreqLimitError } from '../core/errors.js';
+import { formatForLog, invalidOptions, isFreqLimitError } from '../core/errors.js';
 import type { FreqLimitService } from '../freq-limit.service.js';
 import type { CounterCheck } from '../rules/service-check-types.js';
 import { type IncrementArguments, type Key, readIncrementArguments, readKey } from './increment-arguments.js';
@@ -10,7 +10,7 @@ import { type IncrementArguments, type Key, readIncrementArguments, readKey } fr
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 /**
- * A storage for `@nestjs/throttler` that counts where `FreqLimitModule` counts: in Redis, or in this process.
+ * A storage for `@nestjs/throttler` 6.4 and later that counts where `FreqLimitModule` counts: in Redis, or in this process.
  *
  * The throttler's decorators, options and guard stay as they are. It differs from the throttler's own storage in two ways:
  *
@@ -28,7 +28,19 @@ type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
  * })
  */
 export class FreqLimitThrottlerStorage implements ThrottlerStorage {
-  constructor(private readonly limits: Pick<FreqLimitService, 'consume' | 'reset'>) {}
+  /**
+   * @param limits the `FreqLimitService` of the application
+   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_OPTIONS` if it is missing, as without `inject`
+   */
+  constructor(private readonly limits: Pick<FreqLimitService, 'consume' | 'reset'>) {
+    const { consume } = Object(limits) as { readonly consume?: unknown };
+    if (typeof consume !== 'function') {
+      throw invalidOptions(
+        `FreqLimitThrottlerStorage: ${formatForLog(limits)} is not a FreqLimitService; write inject: [FreqLimitService] ` +
+          'next to useFactory, and pass its first parameter',
+      );
+    }
+  }
 
   /**
    * Counts a request, unless the client is blocked. Calls the store once; two or three times if a block begins.

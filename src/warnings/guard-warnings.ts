@@ -19,7 +19,7 @@ export function unprotectedHandlers(limited: readonly LimitedHandler[]): Warning
       code: 'FREQ_LIMIT_UNPROTECTED_HANDLER',
       message:
         `No FreqLimitGuard protects ${joinNames(open.map(({ name }) => name))}, so the limits there have no effect. Add ` +
-        '@UseGuards(FreqLimitGuard), leave globalGuard at true, or add @SkipFreqLimit() if you want no limit there.',
+        '@UseGuards(FreqLimitGuard), remove globalGuard: false, or add @SkipFreqLimit() if you want no limit there.',
     },
   ];
 }

@@ -1,5 +1,5 @@
 import type { ApplicationConfig } from '@nestjs/core';
-import { guardsOn } from '../nest/nest-metadata.js';
+import { guardsOn, pathsOf } from '../nest/nest-metadata.js';
 import type { HandlerKind } from '../plans/handler-kinds.js';
 import type { FreqLimitPlans, PlannedHandler } from '../plans/plans.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
@@ -12,6 +12,8 @@ export interface LimitedHandler {
   /** Classes or instances, in the order in which Nest runs them; global request-scoped ones after other global ones. */
   readonly guards: readonly unknown[];
   readonly kind: HandlerKind | undefined;
+  /** Of a route: the paths of the controller and of the method. */
+  readonly paths: readonly unknown[];
 }
 
 /**
@@ -24,13 +26,18 @@ export function limitedHandlers(
   config: ApplicationConfig,
 ): LimitedHandler[] {
   const decorated = new Set(plans.classes.filter((one) => one.isDecorated()).map(({ classRef }) => classRef));
-  const globalGuards = [...config.getGlobalGuards(), ...config.getGlobalRequestGuards()];
+  const globalGuards = globalGuardsOf(config);
   return handlers.flatMap(({ classRef, name, method, kind }) => {
     if (kind !== 'route' && !decorated.has(classRef)) return [];
     // `disableLimits` of tests takes the plans away here
     const rules = plans.of(classRef, method)?.rules;
     if (rules === undefined) return [];
     const guards = [...globalGuards, ...guardsOn(classRef, method)];
-    return [{ name: `${classRef.name}.${name}`, rules, guards, kind }];
+    return [{ name: `${classRef.name}.${name}`, rules, guards, kind, paths: pathsOf(classRef, method) }];
   });
+}
+
+/** In the order in which Nest runs them. */
+export function globalGuardsOf(config: ApplicationConfig): unknown[] {
+  return [...config.getGlobalGuards(), ...config.getGlobalRequestGuards()];
 }

@@ -66,7 +66,7 @@ function isOverridden({ target, handler }: HandlerPlace, { prototype }: ClassRef
 }
 
 const INSTEAD =
-  'Use FreqLimitService there. If another library calls guards for it, name the metadata that marks its handlers: ' +
+  'Remove it and call FreqLimitService there. If another library calls guards for it, name the metadata that marks its handlers: ' +
   'contextAdapters: { kind: { handlerMetadata: KEY } }.';
 
 function ofMethod(place: HandlerPlace, classRef: ClassRef, kind: HandlerKind | undefined): string {

@@ -1,35 +1,59 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { ApplicationConfig, HttpAdapterHost } from '@nestjs/core';
-import { FREQ_LIMIT_PLANS } from '../core/tokens.js';
+import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import type { Store } from '../core/store.js';
+import { FREQ_LIMIT_PLANS, FREQ_LIMIT_RESOLVED_OPTIONS, FREQ_LIMIT_STORE } from '../core/tokens.js';
 import { nestLog } from '../nest/log.js';
-import type { FreqLimitPlans } from '../plans/plans.js';
+import { modulePathsOf } from '../nest/nest-metadata.js';
+import type { PlanOptions } from '../plans/plan-options.js';
+import type { FreqLimitPlans, PlannedHandler } from '../plans/plans.js';
 import { ambiguousClasses, wrongConstructors } from './class-warnings.js';
+import { constantKeys } from './constant-keys.js';
 import { unprotectedHandlers, usersNotSet } from './guard-warnings.js';
 import { keysFromClientOnly, keysFromProxyHeaders } from './key-warnings.js';
 import { type LimitedHandler, limitedHandlers } from './limited-handlers.js';
 import { unprotectedMessageHandlers } from './message-handler-warnings.js';
+import { paramsNotInPaths } from './param-warnings.js';
+import { protectedHandlers } from './protected-handlers.js';
 import { rulesWithoutEffect } from './rules-without-effect.js';
+import { startLine } from './start-line.js';
 import { joinNames, type Warning } from './warning.js';
-import { windowsLikeMilliseconds } from './window-warnings.js';
+import { questionableWindows } from './window-warnings.js';
 
-/** Logs declarations and settings that are allowed but probably mistakes. */
+/** Logs that the application has started, and declarations and settings that are allowed but probably mistakes. */
 @Injectable()
 export class StartUpWarnings {
   constructor(
+    @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: PlanOptions,
+    @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
     @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
   ) {}
 
   /** Call it when the application is initialized: then its guards and its proxy setting are known. */
   async log(): Promise<void> {
     const handlers = this.plans.guardedHandlers();
+    nestLog.info('FREQ_LIMIT_STARTED', await this.startLine(handlers));
     const warnings = [
       ...this.ofDeclarations(),
-      ...(await unprotectedMessageHandlers(handlers, Boolean(this.httpAdapter))),
+      ...(await unprotectedMessageHandlers(handlers, this.hasHttp)),
+      ...constantKeys(handlers),
       ...this.ofLimited(limitedHandlers(handlers, this.plans, this.config)),
     ];
     for (const { code, message } of warnings) nestLog.warn(code, message);
+  }
+
+  private async startLine(handlers: readonly PlannedHandler[]): Promise<string> {
+    const { config, hasHttp, options, plans, store } = this;
+    // `disableLimits` of tests takes the plans away here
+    const limited = handlers.filter(({ classRef, method }) => plans.of(classRef, method) !== undefined);
+    return startLine({
+      place: store.place,
+      namespace: options.namespace,
+      protected: await protectedHandlers(limited, config, hasHttp),
+      hasRules: plans.declaredRules.length > 0,
+    });
   }
 
   private ofDeclarations(): Warning[] {
@@ -37,7 +61,7 @@ export class StartUpWarnings {
       ...wrongConstructors(this.plans),
       ...rulesWithoutEffect(this.plans),
       ...ambiguousClasses(this.plans),
-      ...windowsLikeMilliseconds(this.plans.declaredRules),
+      ...questionableWindows(this.plans.declaredRules),
     ];
   }
 
@@ -48,9 +72,17 @@ export class StartUpWarnings {
       ...usersNotSet(limited),
       ...keysFromProxyHeaders(limited),
       ...keysFromClientOnly(limited),
+      ...this.paramsNotInPaths(limited),
       ...this.outcomesUnknown(limited),
       ...this.trustInAllProxies(),
     ];
+  }
+
+  private paramsNotInPaths(limited: readonly LimitedHandler[]): Warning[] {
+    // an adapter of the application may read parameters from anywhere
+    if (this.options.contextAdapters['http'] !== undefined) return [];
+    const modulePaths = [...this.modules.values()].flatMap(({ metatype }) => modulePathsOf(metatype));
+    return paramsNotInPaths(limited, [this.config.getGlobalPrefix(), ...modulePaths]);
   }
 
   private outcomesUnknown(limited: readonly LimitedHandler[]): Warning[] {
@@ -84,6 +116,10 @@ export class StartUpWarnings {
           "can write. Name your proxies, for example app.set('trust proxy', 'loopback'), or set how many there are.",
       },
     ];
+  }
+
+  private get hasHttp(): boolean {
+    return Boolean(this.httpAdapter);
   }
 
   /** An application without HTTP has none, although the type does not say so. */

@@ -86,15 +86,15 @@ describe.each(PLATFORMS)('the body of a denial on %s', (platform) => {
     ],
   ])('has the default message if the message function %s', async (_, message, line) => {
     const { response, body } = await denialOf(platform, { message: message as () => string });
-    expect([response.status, body['message']]).toEqual([429, 'Too many requests. Try again in 10 s.']);
+    expect([response.status, body['message']]).toEqual([429, 'Too many requests. Try again in 10 seconds.']);
     expect(lines).toEqual([line]);
   });
 
   it('can be in the client’s language, by a function of the context', async () => {
     const german = await denialOf(platform, inClientLanguage, { headers: { 'accept-language': 'de-CH' } });
-    expect(german.body['message']).toBe('Zu viele Anfragen. Bitte in 10 s noch einmal versuchen.');
+    expect(german.body['message']).toBe('Zu viele Anfragen. Bitte in 1 Minute noch einmal versuchen.');
     const english = await denialOf(platform, inClientLanguage);
-    expect(english.body['message']).toBe('Too many requests. Try again in 10 s.');
+    expect(english.body['message']).toBe('Too many requests. Try again in 1 minute.');
   });
 
   it('has the message and the status of the tightest rule', async () => {
@@ -131,7 +131,12 @@ describe.each(PLATFORMS)('the body of a denial on %s', (platform) => {
     const { response, body } = await denialOf(platform, {}, { controllers: [Calm] });
     expect([response.status, body]).toEqual([
       420,
-      { statusCode: 420, error: 'Error', message: 'Too many requests. Try again in 10 s.', retryAfter: 10 },
+      {
+        statusCode: 420,
+        error: 'Error',
+        message: 'Too many requests. Try again in 10 seconds.',
+        retryAfter: 10,
+      },
     ]);
   });
 

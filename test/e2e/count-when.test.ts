@@ -86,7 +86,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
   });
 
   it('refunds only in the window that was charged', async () => {
-    const rule = { window: '600ms', limit: 3, key: 'all', scope: 'controller', name: 'short' } as const;
+    const rule = { window: '0.6s', limit: 3, key: 'all', scope: 'controller', name: 'short' } as const;
     let begun = 0;
     let release!: () => void;
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -317,7 +317,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     @Controller()
     class Short {
       @Get()
-      @FreqLimit({ window: '300ms', limit: 3, name: 'short', countWhen: () => !isSlow })
+      @FreqLimit({ window: '0.3s', limit: 3, name: 'short', countWhen: () => !isSlow })
       async get() {
         if (isSlow) await sleep(500);
         return 'ok';

@@ -384,7 +384,7 @@ describe('the application of the example', () => {
     const aliases = Array.from({ length: 11 }, (_, i) => `m${i}: messages(first: 1) { id }`).join(' ');
     const { errors } = await execute(url, `{ ${aliases} }`);
     expect(errors).toEqual([
-      { message: 'Too many requests. Try again in 1 s.', code: 'TOO_MANY_REQUESTS', retryAfter: 1 },
+      { message: 'Too many requests. Try again in 1 second.', code: 'TOO_MANY_REQUESTS', retryAfter: 1 },
     ]);
     const { url: other } = await serve('express', { imports: [AppModule] });
     const translated = await execute(other, '{ messages(first: 31) { size translation } }');

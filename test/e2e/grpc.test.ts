@@ -104,7 +104,7 @@ const passed = { code: 0, details: 'OK', retryAfter: undefined };
 const denied = {
   texts: [],
   code: 8,
-  details: 'Too many requests. Try again in 60 s.',
+  details: 'Too many requests. Try again in 1 minute.',
   retryAfter: '60',
 };
 

@@ -116,7 +116,7 @@ describe('a handler that another library calls, with its own arguments and conte
     expect(await call('phone', { phone: 1 }, from('b'))).toBe('sent');
     const error = await call('phone', { phone: 1 }, from('a')).catch((thrown: unknown) => thrown);
     expect(error).not.toBeInstanceOf(HttpException);
-    expect((error as Error).message).toBe('Too many requests. Try again in 60 s.');
+    expect((error as Error).message).toBe('Too many requests. Try again in 1 minute.');
     expect(isFreqLimitExceeded(error)).toBe(true);
   });
 });

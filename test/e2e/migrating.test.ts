@@ -1,10 +1,9 @@
 import type { INestApplication, Type } from '@nestjs/common';
+import { FreqLimitService, type Verdict } from 'nestjs-freq-limit';
 import { useMemoryStore, expectLimited, expectNotLimited, TestClock } from 'nestjs-freq-limit/testing';
 import { AccountModule } from '../../examples/migrating/from-express-rate-limit.js';
 import { LoginLimits, LoginLimitsModule } from '../../examples/migrating/from-rate-limiter-flexible.js';
-import { ArticlesModule } from '../../examples/migrating/from-throttler.js';
-import { ThrottledModule } from '../../examples/migrating/throttler-storage.js';
-import { closeApps, type Platform, PLATFORMS, serve, statuses } from '../support/app.js';
+import { closeApps, type Platform, PLATFORMS, serve } from '../support/app.js';
 import { post } from '../support/http.js';
 
 afterEach(closeApps);
@@ -20,31 +19,6 @@ async function start(
 }
 
 describe.each(PLATFORMS)('coming from elsewhere, on %s', (platform) => {
-  it('keeps the throttler and lets it count here', async () => {
-    const { url, clock } = await start(platform, ThrottledModule);
-    const search = (): Promise<Response> => fetch(`${url}/search`);
-    expect(await statuses(3, search)).toEqual([200, 200, 429]);
-    clock.advance('29s');
-    const blocked = await search();
-    expect([blocked.status, blocked.headers.get('retry-after-burst')]).toEqual([429, '1']);
-    clock.advance('1s');
-    expect(await statuses(3, search)).toEqual([200, 200, 429]);
-  });
-
-  it('writes the throttlers as rules', async () => {
-    const { url, clock } = await start(platform, ArticlesModule);
-    const write = (key: string) => (): Promise<Response> => post(`${url}/articles`, {}, { 'x-api-key': key });
-    await expectLimited(write('a'), { passes: 2, retryAfter: 60 });
-    clock.advance('1s');
-    await expectLimited(write('b'), { passes: 2, retryAfter: 60 });
-    await expectNotLimited(() => fetch(`${url}/articles`), { requests: 5 });
-    clock.advance('1s');
-    await expectLimited(() => fetch(`${url}/articles/newest`), { passes: 3, retryAfter: 1 });
-    clock.advance('1s');
-    const { headers } = await fetch(`${url}/articles/newest`);
-    expect(headers.get('x-ratelimit-remaining')).toBe('2');
-  });
-
   it('writes the middlewares as rules', async () => {
     const { url, clock } = await start(platform, AccountModule);
     const login = (user: string) => (): Promise<Response> => post(`${url}/login`, { user });
@@ -71,5 +45,19 @@ describe.each(PLATFORMS)('coming from elsewhere, on %s', (platform) => {
     const mails = [await limits.mayMail('ann'), await limits.mayMail('ann'), await limits.mayMail('ann')];
     clock.advance('1m');
     expect([...mails, await limits.mayMail('ann')]).toEqual([true, true, false, true]);
+  });
+
+  it('adds a penalty to the counter of a limiter, above its limit too', async () => {
+    const { app } = await start(platform, LoginLimitsModule);
+    const limits = app.get(FreqLimitService);
+    const check = { name: 'login', key: 'ann', window: '15m', limit: 2 } as const;
+    const used = async (verdict: Promise<Verdict>): Promise<unknown> => {
+      const { allowed, results } = await verdict;
+      return [allowed, results[0]?.used];
+    };
+    expect(await used(limits.peek(check))).toEqual([true, 0]);
+    expect(await used(limits.consume(check))).toEqual([true, 1]);
+    expect(await used(limits.consume({ ...check, limit: undefined, cost: 5 }))).toEqual([true, 6]);
+    expect(await used(limits.consume(check))).toEqual([false, 6]);
   });
 });

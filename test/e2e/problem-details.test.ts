@@ -21,7 +21,7 @@ describe.each(PLATFORMS)('problem details on %s', (platform) => {
       type: QUOTA_EXCEEDED,
       title: 'Request cannot be satisfied as assigned quota has been exceeded',
       status: 429,
-      detail: 'Too many requests. Try again in 10 s.',
+      detail: 'Too many requests. Try again in 10 seconds.',
       'violated-policies': ['one'],
       retryAfter: 10,
     });

@@ -67,7 +67,7 @@ describe.each(PLATFORMS)('three limits on one handler on %s', (platform) => {
     expect(await denied.json()).toEqual({
       statusCode: 429,
       error: 'Too Many Requests',
-      message: 'Too many requests. Try again in 60 s.',
+      message: 'Too many requests. Try again in 1 minute.',
       retryAfter: 60,
     });
   });

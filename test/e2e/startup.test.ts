@@ -149,7 +149,7 @@ describe('a wrong declaration stops the application', () => {
     expect(lines).toEqual([
       logLine(
         'FREQ_LIMIT_WINDOW_LOOKS_LIKE_MS',
-        '@FreqLimit on SmsController.send: window: a number is in seconds, so 60000 is 1000m',
+        '@FreqLimit on SmsController.send: window: 60000 is 16 h 40 min, because a number is in seconds.',
       ),
     ]);
   });

@@ -160,11 +160,15 @@ describe.each(PLATFORMS)('a store that cannot answer, on %s', (platform) => {
     });
     const indicator = app.get(FreqLimitHealthIndicator);
     expect(indicator.isHealthy('limits')).toEqual({
-      limits: { status: 'down', store: 'redis', since: expect.stringMatching(/^\d{4}-.*Z$/) },
+      limits: { status: 'up', store: 'redis', isDegraded: true, since: expect.stringMatching(/^\d{4}-.*Z$/) },
+    });
+    expect(indicator.isHealthy('limits', { downIfDegraded: true })).toMatchObject({
+      limits: { status: 'down', isDegraded: true },
     });
     await withServer(port, async () => {
       await until(() => service.health().isUp, 3_000);
       expect(indicator.isHealthy()).toEqual({ freqLimit: { status: 'up', store: 'redis' } });
+      expect(indicator.isHealthy(undefined, { downIfDegraded: true })).toEqual(indicator.isHealthy());
       expect(await service.consume(check)).toMatchObject({ allowed: true, source: 'store' });
       expect((await fetch(`${url}/default`)).headers.has('ratelimit')).toBe(true);
     });

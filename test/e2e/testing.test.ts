@@ -139,4 +139,15 @@ describe('a test that moves the clock', () => {
     expect(jest.getTimerCount()).toBe(0);
     await module.close();
   });
+
+  it('sends requests with fake timers, if the two that sockets need are real', async () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
+    const { url } = await serve('express', SYNC, useMemoryStore);
+    await expectLimited(() => fetch(url), { passes: 2, retryAfter: 60 });
+    jest.setSystemTime(Date.now() + 86_400_000);
+    await expectLimited(() => fetch(url), { passes: 0, retryAfter: 60 });
+    jest.advanceTimersByTime(60_001);
+    await expectLimited(() => fetch(url), { passes: 2, retryAfter: 60 });
+    jest.useRealTimers();
+  });
 });

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { copyFile, cp, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Ended, run } from './run.ts';
-import { pack, ROOT } from './tarball.ts';
+import { ROOT, tarballPath } from './tarball.ts';
 
 const STRICT_PEERS = ['--strict-peer-deps', '--legacy-peer-deps=false', '--force=false'];
 const INSTALL = [
@@ -13,6 +13,11 @@ const INSTALL = [
   '--ignore-scripts',
   '--prefer-offline',
   ...STRICT_PEERS,
+];
+
+const NEST_NEW = [
+  join(ROOT, 'node_modules/@nestjs/cli/bin/nest.js'),
+  ...['new', 'app', '--directory', '.', '--strict', '--skip-install', '--skip-git', '-p', 'npm'],
 ];
 
 /**
@@ -26,13 +31,25 @@ export class Consumer {
     readonly installed: Ended,
   ) {}
 
-  static async install(name: string, ...shared: string[]): Promise<Consumer> {
+  static install(name: string, ...shared: string[]): Promise<Consumer> {
+    return Consumer.create(name, (folder) => copyParts(folder, 'shared', ...shared, name));
+  }
+
+  /** A project that `nest new` of Nest 12 has made, with the files of test/pack/consumers/<name> instead of its own. */
+  static installGenerated(name: string): Promise<Consumer> {
+    return Consumer.create(name, async (folder) => {
+      const { code, stderr } = await run(process.execPath, NEST_NEW, { cwd: folder });
+      if (code !== 0) throw new Error(`nest new failed: ${stderr}`);
+      await rename(join(folder, 'package.json'), join(folder, 'generated.json'));
+      await copyParts(folder, name);
+    });
+  }
+
+  private static async create(name: string, fill: (folder: string) => Promise<void>): Promise<Consumer> {
     const folder = await mkdtemp(join(tmpdir(), `freq-limit-${name}-`));
     try {
-      const consumers = join(ROOT, 'test/pack/consumers');
-      for (const part of ['shared', ...shared, name])
-        await cp(join(consumers, part), folder, { recursive: true });
-      await copyFile((await pack(folder)).path, join(folder, 'nestjs-freq-limit.tgz'));
+      await fill(folder);
+      await copyFile(tarballPath(), join(folder, 'nestjs-freq-limit.tgz'));
       return new Consumer(folder, await run('npm', INSTALL, { cwd: folder, timeoutMs: 180_000 }));
     } catch (error) {
       await rm(folder, { recursive: true, force: true });
@@ -67,7 +84,22 @@ export class Consumer {
     return count.replace(/ +/, ' ');
   }
 
+  /** Runs the tests of the project in its Vitest, and returns the line with their number. */
+  async vitest(env: NodeJS.ProcessEnv, config: string): Promise<string> {
+    const { code, stdout, stderr } = await this.node(
+      ['node_modules/vitest/vitest.mjs', 'run', '--config', config],
+      env,
+    );
+    const [count] = /^ *Tests +.*$/m.exec(stdout) ?? [];
+    if (code !== 0 || count === undefined || stdout.includes('close timed out')) return stdout + stderr;
+    return count.trim().replace(/ +/, ' ');
+  }
+
   async remove(): Promise<void> {
     await rm(this.folder, { recursive: true, force: true });
   }
+}
+
+async function copyParts(folder: string, ...parts: string[]): Promise<void> {
+  for (const part of parts) await cp(join(ROOT, 'test/pack/consumers', part), folder, { recursive: true });
 }

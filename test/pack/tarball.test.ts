@@ -1,25 +1,33 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pack, ROOT, type Tarball } from './tarball.ts';
+import { readFile, stat } from 'node:fs/promises';
+import { join, posix } from 'node:path';
+import { ROOT, tarballPath, Unpacked } from './tarball.ts';
+
+/** All fields of the packed package.json but the four that the publisher fills in. */
+const FIELDS = [
+  ...['name', 'version', 'description', 'keywords', 'license'],
+  ...['type', 'sideEffects', 'engines', 'main', 'module', 'types', 'exports', 'typesVersions', 'files'],
+  ...['dependencies', 'peerDependencies', 'peerDependenciesMeta'],
+];
+const FILLED_IN = ['author', 'repository', 'homepage', 'bugs'];
 
 describe('the packed package', () => {
-  let folder: string;
-  let tarball: Tarball;
-  const read = (file: string): Promise<string> => readFile(join(ROOT, file), 'utf8');
+  let tarball: Unpacked;
+  const read = (file: string): Promise<string> => readFile(join(tarball.folder, file), 'utf8');
+  const readManifest = async () => JSON.parse(await read('package.json')) as Record<string, unknown>;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'freq-limit-tarball-'));
-    tarball = await pack(folder);
+    tarball = await Unpacked.from(tarballPath());
   });
-  afterAll(() => rm(folder, { recursive: true, force: true }));
+  afterAll(() => tarball.remove());
 
   it('contains the build, the Lua sources and the documents, and nothing else', () => {
-    const known = /^(dist\/(esm|cjs)\/.+\.(js|js\.map|d\.ts)|dist\/cjs\/package\.json|lua\/.+\.lua)$/;
+    const known = /^(dist\/(esm|cjs)\/.+\.(js|d\.ts)|lua\/.+\.lua|docs\/.+\.(md|svg))$/;
     expect(tarball.files.filter((file) => !known.test(file)).sort()).toEqual([
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
+      'bench/chart.svg',
+      'dist/cjs/package.json',
       'lua/README.md',
       'package.json',
     ]);
@@ -33,13 +41,48 @@ describe('the packed package', () => {
     );
   });
 
+  it('has a package.json without fields for the development of the package', async () => {
+    const manifest = await readManifest();
+    const fields = Object.keys(manifest).filter((field) => !FILLED_IN.includes(field));
+    expect(fields.sort()).toEqual(FIELDS.sort());
+    expect(Object.keys(manifest['dependencies']!)).toEqual(['cluster-key-slot', 'ipaddr.js']);
+  });
+
+  it('is small: no source maps, no comments in its JavaScript', async () => {
+    const sizes = await Promise.all(tarball.files.map(async (file) => (await read(file)).length));
+    const unpacked = sizes.reduce((sum, size) => sum + size, 0);
+    const packed = (await stat(tarballPath())).size;
+    expect({ unpacked: unpacked < 1_300_000, packed: packed < 260_000 }).toEqual({
+      unpacked: true,
+      packed: true,
+    });
+    for (const file of tarball.files.filter((name) => name.endsWith('.js')))
+      expect({ file, notes: /^\s*(\/\*|\/\/).*/m.exec(await read(file))?.[0] }).toEqual({
+        file,
+        notes: undefined,
+      });
+  });
+
+  it('has no dead link in its documents', async () => {
+    const pages = tarball.files.filter((file) => file.endsWith('.md'));
+    expect(pages.length).toBeGreaterThan(20);
+    for (const page of pages) {
+      const links = (await read(page)).matchAll(/\]\((?!\w+:|#)([^)\s#]+)/g);
+      const targets = [...links].map(([, path]) => posix.join(posix.dirname(page), path!));
+      expect({ page, dead: targets.filter((path) => !tarball.files.includes(path)) }).toEqual({
+        page,
+        dead: [],
+      });
+    }
+  });
+
   it('contains every file that package.json names', async () => {
-    const { main, module, types, exports, typesVersions } = JSON.parse(await read('package.json'));
+    const { main, module, types, exports, typesVersions } = await readManifest();
     const paths = Object.values(exports as Record<string, unknown>).filter(
       (path) => typeof path === 'object',
     );
     expect(paths).toHaveLength(3);
-    const named: string[] = [main, module, types, ...textsIn(paths), ...textsIn(typesVersions)];
+    const named = textsIn([main, module, types, paths, typesVersions]);
     expect(named.length).toBeGreaterThan(20);
     expect(tarball.files).toEqual(expect.arrayContaining(named.map((file) => file.replace('./', ''))));
   });
@@ -100,15 +143,6 @@ describe('the packed package', () => {
         path: undefined,
       });
       expect(text).not.toContain(ROOT);
-    }
-  });
-
-  it('maps its JavaScript to sources in the package', async () => {
-    const maps = tarball.files.filter((file) => file.endsWith('.map'));
-    expect(maps.length).toBeGreaterThan(0);
-    for (const file of maps) {
-      const { sources, sourcesContent } = JSON.parse(await read(file));
-      expect({ file, contents: sourcesContent?.length }).toEqual({ file, contents: sources.length });
     }
   });
 });

@@ -178,7 +178,7 @@ export function connect(
 
 /** The error of a denied resolver with a limit per minute. */
 export const DENIED = {
-  message: 'Too many requests. Try again in 60 s.',
+  message: 'Too many requests. Try again in 1 minute.',
   code: 'TOO_MANY_REQUESTS',
   retryAfter: 60,
 };

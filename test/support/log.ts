@@ -5,6 +5,8 @@ import type { LogCode } from '../../src/core/log-codes.js';
 export interface CapturedLog {
   /** Warnings and errors, in their order. */
   readonly lines: string[];
+  /** Lines of the level `log`, also those of Nest. */
+  readonly infos: string[];
   readonly warnings: string[];
   readonly errors: string[];
   /** The stack of each error; `''` if it came without one. */
@@ -23,13 +25,15 @@ export function captureLog(): CapturedLog {
   const written: string[] = [];
   const log: CapturedLog = {
     lines: [],
+    infos: [],
     warnings: [],
     errors: [],
     stacks: [],
     withCode: (code) => log.lines.filter((line) => line.startsWith(`${code}: `)),
     text: () => written.join('\n'),
     clear: () => {
-      for (const entries of [log.lines, log.warnings, log.errors, log.stacks, written]) entries.length = 0;
+      for (const entries of [log.lines, log.infos, log.warnings, log.errors, log.stacks, written])
+        entries.length = 0;
     },
   };
   const originals = Object.fromEntries(LEVELS.map((level) => [level, Logger.prototype[level]]));
@@ -37,6 +41,7 @@ export function captureLog(): CapturedLog {
     for (const level of LEVELS) {
       Logger.prototype[level] = (line: unknown, stack: unknown = ''): void => {
         written.push(String(line), String(stack));
+        if (level === 'log') log.infos.push(String(line));
         if (level === 'warn') log.warnings.push(String(line));
         if (level === 'error') {
           log.errors.push(String(line));

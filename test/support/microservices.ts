@@ -13,6 +13,7 @@ import {
 import { Test } from '@nestjs/testing';
 import { firstValueFrom } from 'rxjs';
 import { FreqLimitModule, type FreqLimitModuleExtras, type FreqLimitOptions } from 'nestjs-freq-limit';
+import { durationInWords } from '../../src/core/duration-text.js';
 import { closeApps, serve } from './app.js';
 import { redisUrl } from './redis.js';
 import { freePort } from './server.js';
@@ -37,7 +38,7 @@ export const denied = (retryAfter = 60) => ({
   error: {
     status: 'error',
     code: 'TOO_MANY_REQUESTS',
-    message: `Too many requests. Try again in ${retryAfter} s.`,
+    message: `Too many requests. Try again in ${durationInWords(retryAfter)}.`,
     retryAfter,
   },
 });

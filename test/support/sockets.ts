@@ -13,6 +13,7 @@ import {
   type FreqLimitModuleExtras,
   type FreqLimitOptions,
 } from 'nestjs-freq-limit';
+import { durationInWords } from '../../src/core/duration-text.js';
 import { type Platform, serve, type TestApp } from './app.js';
 
 export type Library = 'socket.io' | 'ws';
@@ -33,7 +34,7 @@ export const denied = (retryAfter = 60) => ({
   data: {
     status: 'error',
     code: 'TOO_MANY_REQUESTS',
-    message: `Too many requests. Try again in ${retryAfter} s.`,
+    message: `Too many requests. Try again in ${durationInWords(retryAfter)}.`,
     retryAfter,
   },
 });

@@ -136,6 +136,7 @@ function prefixed(store: Store, full: (key: string) => string, group?: string): 
   const moved = (checks: readonly Check[]): Check[] =>
     checks.map((check) => ({ ...check, key: full(check.key), group: group ?? check.group }));
   return {
+    place: store.place,
     consume: (checks, refundable) => store.consume(moved(checks), refundable),
     peek: (checks) => store.peek(moved(checks)),
     refund: (checks, results) => store.refund(moved(checks), results),

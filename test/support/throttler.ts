@@ -28,6 +28,16 @@ function load(file: string): object {
   return exported;
 }
 
-export const { SkipThrottle, Throttle, ThrottlerGuard, ThrottlerModule, ThrottlerStorageService } = load(
-  join(dist, 'index.js'),
-) as typeof throttler;
+export const {
+  SkipThrottle,
+  Throttle,
+  ThrottlerException,
+  ThrottlerGuard,
+  ThrottlerModule,
+  ThrottlerStorageService,
+  days,
+  hours,
+  minutes,
+  seconds,
+  weeks,
+} = load(join(dist, 'index.js')) as typeof throttler;

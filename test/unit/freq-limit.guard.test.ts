@@ -260,15 +260,20 @@ describe('a failure', () => {
     expect(log.lines).toEqual([expect.stringMatching(`^${code}: .*boom$`)]);
   });
 
-  it.each<[string, Parts]>([
-    ['a denied request', { consume: denied }],
-    ['a request without the value of a key', { rules: [{ key: '{body.phone}', onMissingKey: 'deny' }] }],
-    ['a request without an answer of the store', { consume: unavailable }],
-    ['a request with an error of a rule', { rules: [{ limit: boom }] }],
-  ])('of an adapter, which returns no error, never lets %s pass', async (_, parts) => {
-    const adapters = { http: { toError: () => undefined as unknown as Error } };
-    const { guard } = guardWith({ ...parts, adapters });
-    await expect(guard.canActivate(contextOf())).rejects.toBeUndefined();
+  it.each<[string, Parts, number]>([
+    ['a denied request', { consume: denied }, 429],
+    ['a request without the value of a key', { rules: [{ key: '{body.phone}', onMissingKey: 'deny' }] }, 400],
+    ['a request without an answer of the store', { consume: unavailable }, 503],
+    ['a request with an error of a rule', { rules: [{ limit: boom }] }, 500],
+  ])('of an adapter, which returns no error, never lets %s pass', async (_, parts, status) => {
+    for (const made of [undefined, null, Promise.resolve(undefined)]) {
+      const adapters = { http: { toError: () => made as unknown as Error } };
+      const { guard } = guardWith({ ...parts, adapters });
+      const error = (await errorOf(guard.canActivate(contextOf()))) as HttpException;
+      expect(error.getStatus()).toBe(status);
+      expect(log.withCode('FREQ_LIMIT_ADAPTER_FAILED')).toHaveLength(1);
+      log.clear();
+    }
   });
 
   it('of a shadow rule leaves that rule out', async () => {

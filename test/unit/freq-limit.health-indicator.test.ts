@@ -2,6 +2,7 @@ import { FreqLimitHealthIndicator } from '../../src/freq-limit.health-indicator.
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
 import type { Store, StoreHealth } from '../../src/core/store.js';
 import { quiet } from '../support/subjects.js';
+import { thrownBy } from './fixtures.js';
 
 function indicatorOf(health: StoreHealth): FreqLimitHealthIndicator {
   return new FreqLimitHealthIndicator({ health: () => health } as unknown as Store);
@@ -20,9 +21,21 @@ describe('the health indicator', () => {
     expect(indicatorOf(UP).isHealthy()).toStrictEqual({ freqLimit: { status: 'up', store: 'redis' } });
   });
 
-  it('is down with its store, and says since when', () => {
+  it('is up while its store is down, because onStoreError applies, and says so', () => {
     expect(indicatorOf(DOWN).isHealthy()).toStrictEqual({
-      freqLimit: { status: 'down', store: 'redis', since: '2026-01-02T03:04:05.678Z' },
+      freqLimit: { status: 'up', store: 'redis', isDegraded: true, since: '2026-01-02T03:04:05.678Z' },
+    });
+  });
+
+  it('is down with its store only with downIfDegraded', () => {
+    const statuses = [undefined, false, true].map((downIfDegraded) => {
+      const { freqLimit } = indicatorOf(DOWN).isHealthy('freqLimit', { downIfDegraded });
+      expect(freqLimit.isDegraded).toBe(true);
+      return freqLimit.status;
+    });
+    expect(statuses).toEqual(['up', 'up', 'down']);
+    expect(indicatorOf(UP).isHealthy('freqLimit', { downIfDegraded: true })).toStrictEqual({
+      freqLimit: { status: 'up', store: 'redis' },
     });
   });
 
@@ -32,7 +45,7 @@ describe('the health indicator', () => {
 
   it('uses the given key', () => {
     expect(indicatorOf(UP).isHealthy('limits')).toStrictEqual({ limits: { status: 'up', store: 'redis' } });
-    const { limits } = indicatorOf(DOWN).isHealthy('limits');
+    const { limits } = indicatorOf(DOWN).isHealthy('limits', { downIfDegraded: true });
     expect(limits.status).toBe('down');
   });
 
@@ -46,8 +59,23 @@ describe('the health indicator', () => {
     const indicator = new FreqLimitHealthIndicator({ health: () => health } as unknown as Store);
     const statuses = [UP, DOWN, UP].map((one) => {
       health = one;
-      return indicator.isHealthy().freqLimit.status;
+      return indicator.isHealthy('freqLimit', { downIfDegraded: true }).freqLimit.status;
     });
     expect(statuses).toEqual(['up', 'down', 'up']);
+  });
+
+  it.each<[unknown[], string]>([
+    [[''], 'key: "" is not a string of at least one character'],
+    [[{ downIfDegraded: true }], 'key: [object] is not a string of at least one character'],
+    [['freqLimit', true], 'true is not an object with the options downIfDegraded'],
+    [['freqLimit', { failIfDegraded: true }], 'failIfDegraded: is not an option (options: downIfDegraded)'],
+    [['freqLimit', { downIfDegraded: 'yes' }], 'downIfDegraded: "yes" is not true or false'],
+  ])('throws for wrong arguments: %j', (given, problem) => {
+    const indicator = indicatorOf(UP);
+    const isHealthy = indicator.isHealthy.bind(indicator) as (...all: unknown[]) => unknown;
+    expect(thrownBy(() => isHealthy(...given))).toMatchObject({
+      code: 'FREQ_LIMIT_INVALID_OPTIONS',
+      message: expect.stringContaining(`FreqLimitHealthIndicator.isHealthy: ${problem}`),
+    });
   });
 });

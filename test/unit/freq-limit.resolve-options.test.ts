@@ -48,9 +48,31 @@ describe('resolveOptions', () => {
       'skipAddresses',
       'skipUserAgents',
     ];
-    expect(resolveOptions(Object.fromEntries(names.map((name) => [name, undefined])))).toEqual(
-      DEFAULT_OPTIONS,
-    );
+    expect(resolveOptions(Object.fromEntries(names.map((name) => [name, undefined])))).toEqual({
+      ...DEFAULT_OPTIONS,
+      memoryReason: 'unset',
+    });
+  });
+
+  it.each([
+    [{}, undefined],
+    [{ redis: undefined }, 'unset'],
+    [
+      new (class {
+        get redis() {
+          return undefined;
+        }
+      })(),
+      'unset',
+    ],
+    [{ redis: false }, 'chosen'],
+    [{ redis: 'redis://localhost' }, undefined],
+  ])('of %p knows why counters are in memory: %s', (given, memoryReason) => {
+    expect(resolveOptions(given).memoryReason).toBe(memoryReason);
+  });
+
+  it('makes redis: false the memory of this process', () => {
+    expect(resolveOptions({ redis: false }).redis).toBeUndefined();
   });
 
   it('keeps what is given', () => {
@@ -127,15 +149,15 @@ describe('a wrong option', () => {
   it.each([
     ...of(
       'redis',
-      'ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, or an ioredis client',
+      'ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, an ioredis client, or false to count in the memory of this process',
       null,
       5,
       {},
       true,
-      '',
       'localhost:6379',
       [],
     ),
+    ...of('redis', 'an environment variable such as REDIS_URL may be empty', '', ' '),
     ...of('redis', 'is not a list of nodes', { cluster: [] }, { cluster: {} }),
     ...of('redis', 'it belongs in options', { ...NODES, password: 'x' }),
     ...of('rules', 'is not a list of rules', null, {}, 'rules', 5, { window: '1m', limit: 1 }),

@@ -26,6 +26,7 @@ function compileFunction(key: FromContext<unknown>, { ofFunction }: Normalizatio
     sources: [key],
     isDynamic: true,
     paths: [],
+    readers: [],
     normalizers: [ofFunction?.spec],
     read: (request, context) =>
       andThen(key(context), (value) => toText(Array.isArray(value) ? value : [value], request)),
@@ -43,6 +44,7 @@ function compileArray(parts: readonly KeyPart[], normalization: Normalization): 
     sources: keys.flatMap(({ sources }) => sources),
     isDynamic: keys.some(({ isDynamic }) => isDynamic),
     paths: keys.flatMap(({ paths }) => paths),
+    readers: keys.flatMap(({ readers }) => readers),
     normalizers: keys.flatMap(({ normalizers }) => normalizers),
     read: readerOf(keys),
     textFromValues: (values, canonical) => joinTexts(textsFromValues(keys, values, canonical)),

@@ -12,7 +12,7 @@ export type KeyValue = string | number | bigint | boolean | null | undefined;
  * What a rule counts by.
  *
  * - A string is a template: `{ip}`, `{user.id}`, `{body.phone}`, `{params.id}`, `{query.q}`, `{headers.x-api-key}`.
- *   A template without placeholders is one counter for all clients.
+ *   A template without placeholders is one counter for all clients: `'all'`, or `'all:…'`.
  * - A function of the execution context returns the value, or an array of values.
  * - An array combines templates and functions. Its values stay separate: `['a:b', 'c']` and `['a', 'b:c']` are two counters.
  */
@@ -36,6 +36,12 @@ export type Normalize = 'email' | 'phone' | ((value: string) => string);
 /** Reads the text of a key from a request. Returns `undefined` if the request lacks a value. */
 type KeyReader = (request: LimitedRequest, context: ExecutionContext) => MaybePromise<string | undefined>;
 
+/** Reads the value of one placeholder. */
+export interface ValueReader {
+  readonly path: string;
+  readonly read: (request: LimitedRequest) => unknown;
+}
+
 /** Makes the text of a key from values that a caller of `FreqLimitService` passes. */
 export type KeyFiller = (
   values: readonly unknown[],
@@ -52,6 +58,8 @@ export interface CompiledKey {
   readonly isDynamic: boolean;
   /** The paths of the placeholders in order, such as `body.phone`. */
   readonly paths: readonly string[];
+  /** Reads the values of the placeholders, in order. */
+  readonly readers: readonly ValueReader[];
   /** The `normalize` of each placeholder and function in order; `undefined` where there is none. */
   readonly normalizers: readonly (Normalize | undefined)[];
   readonly read: KeyReader;

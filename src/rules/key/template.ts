@@ -2,6 +2,7 @@ import { formatForLog } from '../../core/errors.js';
 import { encodePart } from '../../core/counter-key.js';
 import type { LimitedRequest } from '../../core/request.js';
 import { idToScalar } from './ids.js';
+import { hintForPlaceholder, pathFor, type Root, ROOTS } from './key-hints.js';
 import { templateText, textWithLast } from './key-text.js';
 import type { CompiledKey, KeyFiller } from './key-types.js';
 import { type Normalization, type Normalizer, normalizeValue } from './normalize.js';
@@ -9,10 +10,6 @@ import { type Normalization, type Normalizer, normalizeValue } from './normalize
 /** How to write a key, for messages. */
 export const EXPECTED_KEY =
   "a template such as '{ip}', '{user.id}' or 'phone:{body.phone}', a function of the context, or a list of these";
-
-/** The parts of a request that a placeholder may read. */
-const ROOTS = ['ip', 'user', 'body', 'params', 'query', 'headers'] as const;
-type Root = (typeof ROOTS)[number];
 
 interface Placeholder {
   readonly path: string;
@@ -33,6 +30,7 @@ export function compileTemplate(template: string, normalization: Normalization):
     sources: [template],
     isDynamic: false,
     paths: placeholders.map(({ path }) => path),
+    readers: placeholders,
     normalizers: placeholders.map(({ normalizer }) => normalizer?.spec),
     read: readerOf(pieces, placeholders, toText),
     textFromValues: fillerOf(template, placeholders, toText),
@@ -104,7 +102,7 @@ function compilePlaceholder(path: string): Placeholder {
   const [root, ...rest] = path.split('.');
   if (!ROOTS.includes(root as Root)) {
     throw new TypeError(
-      `{${formatForLog(path).slice(1, -1)}} is not a placeholder; placeholders begin with ${ROOTS.join(', ')}`,
+      `{${formatForLog(path).slice(1, -1)}} is not a placeholder; placeholders begin with ${ROOTS.join(', ')}${hintForPlaceholder(path)}`,
     );
   }
   if (root === 'ip') {
@@ -148,7 +146,7 @@ function rejectBarePath(template: string): void {
   const [root] = template.split('.');
   if (ROOTS.includes(root as Root) && !/[{}]/.test(template)) {
     throw new TypeError(
-      `${formatForLog(template)} is a constant: all clients share one counter. For the value write ${formatForLog(`{${template}}`)}.`,
+      `${formatForLog(template)} is a constant: all clients share one counter. For the value write ${formatForLog(`{${pathFor(template) ?? template}}`)}.`,
     );
   }
 }

@@ -4,6 +4,10 @@ import type { Store, StoreHealth } from '../../core/store.js';
 export abstract class StoreLayer {
   constructor(protected readonly store: Store) {}
 
+  get place(): string {
+    return this.store.place;
+  }
+
   health(): StoreHealth {
     return this.store.health();
   }

@@ -30,6 +30,7 @@ interface Charge {
 
 /** Counts in this process: the default, for development, tests and applications of one process. */
 export class MemoryStore implements Store {
+  readonly place = 'the memory of this process';
   private readonly counters: Counters;
   private readonly charges = new WeakMap<CheckResult, Charge>();
   private hasWarned = false;

@@ -3,11 +3,12 @@ import { isPromise } from '../../core/maybe-promise.js';
 import { checkClusterClient, readCluster } from './check-cluster-option.js';
 import { checkUrl } from './check-redis-url.js';
 import { readServer } from './check-server-option.js';
+import { rejectUnsetVariables } from './check-unset-variables.js';
 import { adviceForValue } from './redis-hints.js';
 import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-option.js';
 
 const EXPECTED =
-  "a URL ('redis://host:6379', 'rediss://…'), ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, or an ioredis client";
+  "a URL ('redis://host:6379', 'rediss://…'), ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, an ioredis client, or false to count in the memory of this process";
 
 /**
  * Reads and checks the option `redis`. Every value is read once, even from a getter, so that the values checked are the ones
@@ -16,6 +17,7 @@ const EXPECTED =
  */
 export function readRedisOption(redis: unknown): RedisOption {
   if (typeof redis === 'string') {
+    rejectUnsetVariables(redis);
     checkUrl(redis, EXPECTED);
     return redis;
   }

@@ -1,7 +1,9 @@
 import { isPromise } from '../../core/maybe-promise.js';
+import { wholeNumber } from '../../core/validate.js';
 
 // Advice for values of the option `redis` that are none of its forms. No advice shows a part of a string: it may be a password.
 
+const A_PORT = wholeNumber(1, 65_535);
 /** Names under which the options of a connection, or a client, are in the options of other libraries. */
 const WRAPPERS = ['redis', 'config', 'options', 'clientOptions', 'client'];
 
@@ -19,7 +21,7 @@ export function adviceForString(text: string): string {
 
 /** What to write instead of a value that is not a string; `''` if it is not known. */
 export function adviceForValue(value: unknown): string {
-  if (typeof value === 'number') return `; write { host: 'localhost', port: ${value} }`;
+  if (A_PORT.test(value)) return `; write { host: 'localhost', port: ${value} }`;
   if (Array.isArray(value)) return '; for a Cluster write { cluster: [nodes] }';
   if (typeof value === 'function') return '; pass an instance or a URL, not a class or a function';
   if (isPromise(value)) return '; await it, for example in useFactory of forRootAsync';

@@ -8,11 +8,12 @@ import { clientFor, connectionOf } from './connect.js';
 import type { Connection } from './connection.js';
 import { ConsumeCalls } from './consume-calls.js';
 import { Deadline } from './deadline.js';
+import { describeClient } from './describe-client.js';
 import { toFailure } from './errors.js';
 import { FullServers } from './full-servers.js';
 import { type HashTags, prefixWithTag } from './hash-tags.js';
 import { Probes } from './probes.js';
-import type { RedisOption } from './redis-option.js';
+import { isClient, type RedisOption } from './redis-option.js';
 import { Refunds } from './refunds.js';
 import { Sender } from './sender.js';
 import { ServerHealth } from './server-health.js';
@@ -85,6 +86,10 @@ export class RedisStore implements Store {
     const probes = new Probes(batches, servers, health, namespace);
     const parts = { servers, health, connection, sender, fullServers, refunds, batches, coalescer, probes };
     return new RedisStore(options, parts);
+  }
+
+  get place(): string {
+    return describeClient(this.parts.connection.client, isClient(this.options.redis));
   }
 
   consume(checks: readonly Check[], refundable = false, queuedAtMs?: number): Promise<CheckResult[]> {

@@ -59,10 +59,10 @@ describe('a denied request', () => {
     expect(bodyOf(error)).toEqual({
       statusCode: 429,
       error: 'Too Many Requests',
-      message: 'Too many requests. Try again in 8 s.',
+      message: 'Too many requests. Try again in 8 seconds.',
       retryAfter: 8,
     });
-    expect(error).toMatchObject({ verdict: VERDICT, message: 'Too many requests. Try again in 8 s.' });
+    expect(error).toMatchObject({ verdict: VERDICT, message: 'Too many requests. Try again in 8 seconds.' });
   });
 
   it('gets the status and the message of the tightest rule', async () => {
@@ -105,7 +105,7 @@ describe('a denied request', () => {
     ['returns nothing', () => '', 'The message function returned ""; the default is used instead'],
   ])('gets the default message if the function %s', async (_, message, line) => {
     const error = await denied({ message: message as () => string });
-    expect(bodyOf(error)).toMatchObject({ message: 'Too many requests. Try again in 8 s.' });
+    expect(bodyOf(error)).toMatchObject({ message: 'Too many requests. Try again in 8 seconds.' });
     expect(log.errors).toEqual([`FREQ_LIMIT_DENIAL_FUNCTION_FAILED: ${line}`]);
   });
 
@@ -126,17 +126,41 @@ describe('a denied request', () => {
   it('gets the error of its transport, marked with the verdict', async () => {
     const error = await denied({}, {}, { ...HTTP, toError: async ({ message }) => new TypeError(message) });
     expect(error).toBeInstanceOf(TypeError);
-    expect(error.message).toBe('Too many requests. Try again in 8 s.');
+    expect(error.message).toBe('Too many requests. Try again in 8 seconds.');
     expect(isFreqLimitExceeded(error) && error.verdict).toBe(VERDICT);
   });
 
-  it('gets the HTTP exception if the adapter fails', async () => {
-    const error = await denied({}, {}, { ...HTTP, toError: () => Promise.reject(new Error('no package')) });
+  const FAILED =
+    'FREQ_LIMIT_ADAPTER_FAILED: contextAdapters.http.toError failed; the HTTP exception is thrown instead: no package';
+  const returned = (text: string): string =>
+    `FREQ_LIMIT_ADAPTER_FAILED: contextAdapters.http.toError returned ${text}; the HTTP exception is thrown instead`;
+  const fail = (): never => {
+    throw new Error('no package');
+  };
+  it.each<[string, () => unknown, string]>([
+    ['throws', fail, FAILED],
+    ['rejects', async () => fail(), FAILED],
+    ['returns a promise that cannot be read', () => Object.defineProperty({}, 'then', { get: fail }), FAILED],
+    ['returns nothing', () => undefined, returned('undefined')],
+    ['returns null', () => null, returned('null')],
+    ['resolves to nothing', async () => undefined, returned('undefined')],
+    ['resolves to null', async () => null, returned('null')],
+  ])('gets the HTTP exception if the adapter %s', async (_, toError, line) => {
+    const error = await denied({}, {}, { ...HTTP, toError: toError as ResolvedAdapter['toError'] & object });
     expect(error).toBeInstanceOf(FreqLimitExceededException);
-    expect(log.errors).toEqual([
-      'FREQ_LIMIT_ADAPTER_FAILED: contextAdapters.http.toError failed; the HTTP exception is thrown instead: no package',
-    ]);
+    expect(isFreqLimitExceeded(error) && error.verdict).toBe(VERDICT);
+    expect(log.errors).toEqual([line]);
   });
+
+  it.each([['slow down'], [''], [0], [false], [Object.freeze({})], [Symbol('denied')]])(
+    'gets what the adapter returns, also if it is not an error: %p',
+    async (value) => {
+      const made = value as unknown as Error;
+      expect(await denied({}, {}, { ...HTTP, toError: () => made })).toBe(made);
+      expect(await denied({}, {}, { ...HTTP, toError: async () => made })).toBe(made);
+      expect(log.lines).toEqual([]);
+    },
+  );
 });
 
 describe('a request without its key', () => {

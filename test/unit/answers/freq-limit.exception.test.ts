@@ -16,11 +16,11 @@ describe('FreqLimitExceededException', () => {
     const exception = new FreqLimitExceededException(VERDICT);
     expect(exception).toBeInstanceOf(HttpException);
     expect(exception.getStatus()).toBe(429);
-    expect(exception.message).toBe('Too many requests. Try again in 8 s.');
+    expect(exception.message).toBe('Too many requests. Try again in 8 seconds.');
     expect(exception.getResponse()).toEqual({
       statusCode: 429,
       error: 'Too Many Requests',
-      message: 'Too many requests. Try again in 8 s.',
+      message: 'Too many requests. Try again in 8 seconds.',
       retryAfter: 8,
     });
   });

@@ -18,9 +18,11 @@ import {
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
+import { RouterModule } from '@nestjs/core';
 import { Mutation, Query, ResolveField, ResolveReference, Resolver, Subscription } from '@nestjs/graphql';
 import { EventPattern, GrpcStreamCall, MessagePattern } from '@nestjs/microservices';
 import { ApiResponse, SwaggerModule } from '@nestjs/swagger';
+import { Test } from '@nestjs/testing';
 import { SubscribeMessage, WebSocketGateway, WebSocketServer } from '@nestjs/websockets';
 import {
   addFilter,
@@ -43,6 +45,8 @@ import {
   isServerProperty,
   isSubscribed,
   methodFactsOf,
+  modulePathsOf,
+  pathsOf,
   pluginTypeOf,
   sendsResponseItself,
   setApiResponses,
@@ -160,6 +164,8 @@ describe('routes', () => {
     list() {}
     @Post()
     post() {}
+    @Get(['a', ':b'])
+    several() {}
     @Post('accepted')
     @HttpCode(202)
     accepted() {}
@@ -185,6 +191,13 @@ describe('routes', () => {
   it('reads path, host and version of a controller', () => {
     expect(controllerRouteOf(Cats)).toEqual(['cats', 'example.org', ['1', '2']]);
     expect(controllerRouteOf(Plain)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('reads the paths of a route', () => {
+    expect(pathsOf(Cats, of('list'))).toEqual(['cats', 'list']);
+    expect(pathsOf(Cats, of('post'))).toEqual(['cats', '/']);
+    expect(pathsOf(Cats, of('several'))).toEqual(['cats', 'a', ':b']);
+    expect(pathsOf(Plain, of('other'))).toEqual([undefined, undefined]);
   });
 
   it('tells routes from other methods', () => {
@@ -351,5 +364,17 @@ describe('a method without decorators', () => {
   it('has no facts', () => {
     expect(methodFactsOf(method(Plain))).toEqual(Array(6).fill(undefined));
     expect(classFactsOf(Plain)).toEqual(Array(3).fill(undefined));
+  });
+});
+
+describe('modules', () => {
+  it('have the path of RouterModule', async () => {
+    @Module({})
+    class Shop {}
+    expect(modulePathsOf(Shop)).toEqual([]);
+    const routes = RouterModule.register([{ path: 'of', children: [{ path: ':shop', module: Shop }] }]);
+    const app = await Test.createTestingModule({ imports: [Shop, routes] }).compile();
+    expect(modulePathsOf(Shop)).toEqual(['/of/:shop']);
+    await app.close();
   });
 });

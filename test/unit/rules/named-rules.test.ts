@@ -16,8 +16,21 @@ describe('NamedRuleSet', () => {
   it('resolves a reference to the rule of its name, at the place of the reference', () => {
     const level = { rules: [{ ...declared({}, 'controller', 'here'), named: 'login' }], skip: undefined };
     expect(setOf({ login: LOGIN }).resolve(level).rules).toEqual([
-      { rule: { ...LOGIN, name: 'login' }, level: 'controller', place: 'here' },
+      {
+        rule: { ...LOGIN, name: 'login' },
+        level: 'controller',
+        place: 'here',
+        keyPlace: 'namedRules.login of FreqLimitModule',
+      },
     ]);
+  });
+
+  it('knows that the key is at the reference if it changes the key', () => {
+    const level = {
+      rules: [{ ...declared({ key: '{ip}' }, 'handler', 'here'), named: 'login' }],
+      skip: undefined,
+    };
+    expect(setOf({ login: LOGIN }).resolve(level).rules).toMatchObject([{ place: 'here', keyPlace: 'here' }]);
   });
 
   it('does not change declared rules', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { looksLikeMilliseconds, toWindowMs, windowName } from '../../../src/rules/window.js';
+import { toWindowMs, windowName } from '../../../src/rules/window.js';
 
 describe('toWindowMs', () => {
   it.each([
@@ -114,23 +114,5 @@ describe('windowName', () => {
         expect(toWindowMs(windowName(ms))).toBe(ms);
       }),
     );
-  });
-});
-
-describe('looksLikeMilliseconds', () => {
-  it.each<[unknown, boolean]>([
-    [60_000, true],
-    [10_000, true],
-    [3_600_000, true],
-    [60, false],
-    [3_600, false],
-    [86_400, false],
-    [9_000, false],
-    ['60000', false],
-    ['60000s', false],
-    [() => 60_000, false],
-    [undefined, false],
-  ])('of %p is %p', (window, answer) => {
-    expect(looksLikeMilliseconds(window)).toBe(answer);
   });
 });

@@ -11,6 +11,7 @@ describe('the arguments of increment', () => {
     ['an infinite limit as none', [1, Infinity, 1], [1, undefined, 1]],
     ['no block with 0', [1, 1, 0], [1, 1, undefined]],
     ['no block below 0', [1, 1, -5], [1, 1, undefined]],
+    ['numbers in strings as numbers, like the throttler', ['60000', '10', ' 5e3 '], [60_000, 10, 5_000]],
     ['the largest numbers', [MOST, MOST, MOST], [MOST, MOST, MOST]],
   ])('are read: %s', (_, [ttl, limit, blockDuration], [windowMs, allowed, blockMs]) => {
     expect(readIncrementArguments(ttl, limit, blockDuration)).toEqual({ windowMs, limit: allowed, blockMs });
@@ -21,7 +22,8 @@ describe('the arguments of increment', () => {
     ['a ttl of 0', [0, 1, 1], /ttl: 0 is not/],
     ['a ttl below 0', [-1, 1, 1], /ttl: -1 is not/],
     ['an infinite ttl', [Infinity, 1, 1], /ttl: Infinity is not/],
-    ['a string as ttl', ['60', 1, 1], /ttl: "60" is not/],
+    ['a string without a number as ttl', ['1m', 1, 1], /ttl: "1m" is not a number of milliseconds above 0/],
+    ['an empty string as limit', [1, ' ', 1], /limit: " " is not a number/],
     ['no ttl', [undefined, 1, 1], /ttl: is missing/],
     ['a limit of NaN', [1, NaN, 1], /limit: NaN is not a number/],
     ['no limit', [1, undefined, 1], /limit: is missing/],

@@ -99,3 +99,16 @@ describe('a request of the throttler', () => {
     await expect(increment(service([TOO_MANY, OPENED], other))).rejects.toBe(other);
   });
 });
+
+describe('a storage without the service', () => {
+  it.each([undefined, null, {}, class FreqLimitService {}])('is not made: %p', (limits) => {
+    expect(() => new FreqLimitThrottlerStorage(limits as never)).toThrow(
+      expect.objectContaining({
+        code: 'FREQ_LIMIT_INVALID_OPTIONS',
+        message: expect.stringMatching(
+          /^FreqLimitThrottlerStorage: .+ is not a FreqLimitService; write inject: \[FreqLimitService\] next to useFactory, and pass its first parameter$/,
+        ),
+      }) as Error,
+    );
+  });
+});

@@ -16,7 +16,7 @@ const rule = (key: KeySpec, name: string) =>
   );
 
 function handler(name: string, ...keys: KeySpec[]): LimitedHandler {
-  return { name, rules: keys.map((key) => rule(key, name)), guards: [], kind: 'route' };
+  return { name, rules: keys.map((key) => rule(key, name)), guards: [], kind: 'route', paths: [] };
 }
 
 it('names each rule with a path once, with its handlers', () => {

@@ -1,14 +1,45 @@
 import { compileKey } from '../../../../src/rules/key/compile-key.js';
 
 describe('compileKey', () => {
-  it.each(['ip', 'user', 'body', 'params', 'query', 'headers', 'body.phone', 'user.id', 'headers.x-api-key'])(
-    'rejects %s without braces, and says how to write it',
-    (text) => {
-      expect(() => compileKey(text)).toThrow(
-        `"${text}" is a constant: all clients share one counter. For the value write "{${text}}".`,
-      );
-    },
-  );
+  it.each([
+    ['ip', 'ip'],
+    ['user', 'user.id'],
+    ['body', 'body.phone'],
+    ['params', 'params.id'],
+    ['query', 'query.q'],
+    ['headers', 'headers.x-api-key'],
+    ['body.phone', 'body.phone'],
+    ['user.id', 'user.id'],
+    ['headers.x-api-key', 'headers.x-api-key'],
+  ])('rejects %s without braces, and says to write {%s}', (text, path) => {
+    expect(() => compileKey(text)).toThrow(
+      new TypeError(
+        `"${text}" is a constant: all clients share one counter. For the value write "{${path}}".`,
+      ),
+    );
+    expect(() => compileKey(`{${path}}`)).not.toThrow();
+  });
+
+  it.each([
+    ['{id}', '; write {params.id}'],
+    ['${id}', '; write {params.id}'],
+    ['{userId}', '; write {user.id}'],
+    ['{req.user.id}', '; write {user.id}'],
+    ['{IP}', '; write {ip}'],
+    ['{ ip }', '; write {ip}'],
+    ['{Body.phone}', '; write {body.phone}'],
+    ['{header.x-api-key}', '; write {headers.x-api-key}'],
+    ['{tenant}', '; write {params.tenant}, {body.tenant} or {query.tenant}'],
+    ['{constructor}', '; write {params.constructor}, {body.constructor} or {query.constructor}'],
+    ['{session.id}', ''],
+    ['{}', ''],
+  ])('rejects %s, and says what was probably meant', (text, hint) => {
+    expect(() => compileKey(text)).toThrow(
+      new TypeError(
+        `${text.replace('$', '')} is not a placeholder; placeholders begin with ip, user, body, params, query, headers${hint}`,
+      ),
+    );
+  });
 
   it.each(['ip-addresses', 'users', 'my.ip', 'IP', 'phone:{ip}', 'user.{user.id}', 'query.{query.q}:x'])(
     'accepts %s, which only looks like a path',

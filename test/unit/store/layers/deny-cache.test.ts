@@ -15,6 +15,7 @@ function subject(delayMs = 0) {
   let source: Source = 'store';
   const inner = new MemoryStore(100_000, quiet, () => nowMs);
   const slow: Store = {
+    place: 'a test',
     consume: async (checks, refundable) => {
       calls++;
       const answer = inner.consume(checks, refundable).map((one) => ({ ...one, source }));

@@ -23,6 +23,7 @@ export function make(share = 1) {
       return call(...args);
     };
   const store: Store = {
+    place: 'a test',
     consume: orFail('consume', (checks: readonly Check[], refundable?: boolean) =>
       inner.consume(checks, refundable),
     ),

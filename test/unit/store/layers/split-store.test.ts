@@ -15,6 +15,7 @@ function make() {
   const keys = (checks: readonly Check[]): string[] => checks.map(({ key }) => key);
   let failing: string | undefined;
   const inner: Store = {
+    place: 'a test',
     consume: async (checks, refundable) => {
       calls.push(['consume', keys(checks), refundable]);
       return memory.consume(checks, refundable);

@@ -55,7 +55,6 @@ describe('readRedisOption', () => {
     ['a function', () => 'redis://localhost:6379'],
     ['the class of the client', Redis],
     ['a symbol', Symbol('redis')],
-    ['an empty string', ''],
     ['host and port as a string', 'localhost:6379'],
     ['a host as a string', 'localhost'],
     ['a URL of another scheme', 'http://localhost:6379'],
@@ -67,7 +66,7 @@ describe('readRedisOption', () => {
   ])('rejects %s and shows the right forms', (_, redis) => {
     expect(accept(redis)).toThrow(TypeError);
     expect(accept(redis)).toThrow(
-      "a URL ('redis://host:6379', 'rediss://…'), ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, or an ioredis client",
+      "a URL ('redis://host:6379', 'rediss://…'), ioredis options with host, port, path or sentinels, { cluster: [nodes], options }, an ioredis client, or false to count in the memory of this process",
     );
   });
 

@@ -24,7 +24,7 @@ const namespace = process.env['LIMITS_NAMESPACE'] ?? '';
 @Controller()
 class PingController {
   @Get()
-  @FreqLimit('1m', 1, 'everybody')
+  @FreqLimit('1m', 1, 'all:everybody')
   ping(): string {
     return 'pong';
   }

@@ -1,10 +1,13 @@
 import 'reflect-metadata';
-import type { LoggerService } from '@nestjs/common';
+import { type LoggerService, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { FreqLimitModule } from 'nestjs-freq-limit';
 import cluster from 'node:cluster';
 import { adapter } from './adapter.js';
-import { AppModule } from './app.js';
 import { report } from './requests.js';
+
+@Module({ imports: [FreqLimitModule.forRoot()] })
+class AppModule {}
 
 /** Starts the application in a worker, and sends what it says to the primary. */
 async function work(): Promise<void> {

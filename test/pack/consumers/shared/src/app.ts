@@ -2,7 +2,7 @@ import { Body, Controller, Get, Module, Post } from '@nestjs/common';
 import { FreqLimit, FreqLimitModule, FreqLimitService, SkipFreqLimit } from 'nestjs-freq-limit';
 
 export class Settings {
-  readonly redis = process.env['LIMITS_REDIS_URL'];
+  readonly redis = process.env['LIMITS_REDIS_URL'] ?? false;
   readonly namespace = process.env['LIMITS_NAMESPACE'];
 }
 
@@ -10,7 +10,7 @@ export class Settings {
 export class SettingsModule {}
 
 @Controller('sms')
-@FreqLimit('1m', 4, 'everybody')
+@FreqLimit('1m', 4, 'all:everybody')
 export class SmsController {
   constructor(private readonly limits: FreqLimitService) {}
 

@@ -25,7 +25,7 @@ function moduleWith(copy: Copy, name: string, globalGuard: boolean) {
   }
 
   @Controller('sms')
-  @copy.FreqLimit('1m', 4, 'everybody')
+  @copy.FreqLimit('1m', 4, 'all:everybody')
   @UseFilters(ShowDenials)
   class SmsController {
     constructor(private readonly limits: FreqLimitService) {}
@@ -50,7 +50,7 @@ function moduleWith(copy: Copy, name: string, globalGuard: boolean) {
       FreqLimitModule.forRootAsync({
         globalGuard,
         useFactory: () => ({
-          redis: process.env['LIMITS_REDIS_URL'],
+          redis: process.env['LIMITS_REDIS_URL'] ?? false,
           namespace: `${process.env['LIMITS_NAMESPACE'] ?? 'fl'}:${name}`,
           timeoutMs: 5_000,
         }),

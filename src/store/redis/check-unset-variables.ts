@@ -1,0 +1,22 @@
+/** Matches what JavaScript writes into a template string for a variable that is not set. */
+const UNSET = /(?:^|[/:@])(undefined|null|NaN)(?:[/:@?]|$)/;
+
+const INSTEAD =
+  "Set it to the URL of your Redis, such as 'redis://localhost:6379', or write redis: false to count in the memory of this " +
+  'process';
+
+/**
+ * Checks that no environment variable was missing when a URL was made.
+ * @throws {TypeError} for an empty string, and for a URL such as `redis://undefined:6379`
+ */
+export function rejectUnsetVariables(url: string): void {
+  if (url.trim() === '')
+    throw new TypeError(
+      `the string is empty; an environment variable such as REDIS_URL may be empty. ${INSTEAD}`,
+    );
+  const [, unset] = UNSET.exec(url) ?? [];
+  if (unset === undefined) return;
+  throw new TypeError(
+    `the string contains "${unset}" in place of a value; an environment variable may not be set. ${INSTEAD}`,
+  );
+}
