@@ -21,9 +21,9 @@ const ASYNC_PROPERTIES = [
 ];
 const ASYNC_HINTS: OptionHints = {
   ...Object.fromEntries(
-    OPTION_NAMES.map((name) => [name, () => `return it from useFactory: () => ({ ${name}: … })`]),
+    OPTION_NAMES.map((name) => [name, { advice: `return it from useFactory: () => ({ ${name}: … })` }]),
   ),
-  useValue: () => 'use FreqLimitModule.forRoot(options)',
+  useValue: { advice: 'use FreqLimitModule.forRoot(options)' },
   isGlobal: 'global',
 };
 const A_LIST: Validator<readonly unknown[]> = {

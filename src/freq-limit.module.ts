@@ -8,6 +8,8 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { Adapters } from './contexts/adapters.js';
+import { Mistakes } from './core/mistakes.js';
+import { shortenStack } from './core/stack-frames.js';
 import type { Store } from './core/store.js';
 import {
   FREQ_LIMIT_ADAPTERS,
@@ -40,6 +42,7 @@ import { FreqLimitPlans } from './plans/plans.js';
 import { prepareHandlers } from './plans/prepare-handlers.js';
 import { debugPlans } from './rules/debug-log.js';
 import { createStore } from './store/create-store.js';
+import { storeOrError, UnusableStore } from './store/unusable-store.js';
 import { StartUpWarnings } from './warnings/start-up-warnings.js';
 
 /** Rate limits for handlers. Import it once, in the root module of the application. */
@@ -51,7 +54,8 @@ import { StartUpWarnings } from './warnings/start-up-warnings.js';
     { provide: FREQ_LIMIT_RESOLVED_OPTIONS, useFactory: resolveOptions, inject: [FREQ_LIMIT_OPTIONS] },
     {
       provide: FREQ_LIMIT_STORE,
-      useFactory: (options: ResolvedOptions) => createStore(options, nestLog),
+      useFactory: (options: ResolvedOptions) =>
+        storeOrError(new Mistakes(options.errors?.values()).error, () => createStore(options, nestLog)),
       inject: [FREQ_LIMIT_RESOLVED_OPTIONS],
     },
     { provide: FREQ_LIMIT_PLANS, useClass: FreqLimitPlans },
@@ -101,6 +105,7 @@ export class FreqLimitModule
     this.prepareKnownClasses(options);
     firstInit.run(() => {
       this.prepareClassesOfInstances();
+      return this.stopIfWrong();
     });
   }
 
@@ -116,8 +121,8 @@ export class FreqLimitModule
     return withFactoryErrors(super.forRootAsync(options), options);
   }
 
-  // The steps of start-up, in their order. Before them, Nest has made the providers above: the options are checked, and there
-  // is a store, which is not connected yet.
+  // The steps of start-up, in their order. Before them, Nest has made the providers above: the options are read, and there is
+  // a store, which is not connected yet.
 
   /** While Nest instantiates providers: it has not read the handlers yet, and no OpenAPI document is written. */
   private prepareKnownClasses(options: ResolvedOptions): void {
@@ -131,10 +136,21 @@ export class FreqLimitModule
     prepareHandlers(this.plans.planClassesOfInstances());
   }
 
-  /** Stops the application if a declaration is wrong, before anything is opened. */
-  async onModuleInit(): Promise<void> {
+  /** Then all mistakes are known. No other module is initialized yet, and nothing is opened. */
+  private async stopIfWrong(): Promise<void> {
     requireSingleRegistration(this.modules);
-    this.plans.throwErrors();
+    const ofStore = this.store instanceof UnusableStore ? [this.store.error] : [];
+    const { error } = new Mistakes([...ofStore, ...this.plans.errors()]);
+    if (error === undefined) return;
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- not called
+    shortenStack(error, FirstInit.prototype.onModuleInit);
+    // a client of the application keeps no listener of the store
+    await this.store.close();
+    throw error;
+  }
+
+  /** Opens the store. Modules with a client of the application are initialized before. */
+  async onModuleInit(): Promise<void> {
     debugPlans(() => this.plans.handlers());
     await this.store.open();
     // only now, so that a failed start leaves no listeners

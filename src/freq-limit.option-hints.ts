@@ -1,5 +1,6 @@
-import type { OptionHints } from './core/option-hints.js';
-import { RULE_OPTION_NAMES } from './rules/plan-rule.js';
+import { formatForLog } from './core/errors.js';
+import type { OptionHint, OptionHints } from './core/option-hints.js';
+import { ENTRIES as RULE_ENTRIES } from './rules/plan-rule.js';
 import { isListOfRules, isRulesByName, rulesText } from './rules/rule-mistakes.js';
 
 const OF_REDIS = [
@@ -17,7 +18,7 @@ const OF_REDIS = [
 ];
 /** Names that only rules have, here or in other libraries. */
 const OF_RULES = [
-  ...RULE_OPTION_NAMES,
+  ...Object.keys(RULE_ENTRIES),
   'ttl',
   'windowMs',
   'duration',
@@ -30,11 +31,11 @@ const ASYNC = ['useFactory', 'useClass', 'useExisting', 'inject', 'imports'];
 
 /** Hints for options of the module: names that other libraries use, and options that belong elsewhere. */
 export const MODULE_HINTS: OptionHints = {
-  ...hints(OF_RULES, () => "it belongs in a rule: rules: [{ window: '1m', limit: 5 }]"),
-  ...hints(OF_REDIS, () => "it belongs in redis: redis: 'redis://host:6379' or { host, port }"),
-  ...hints(ASYNC, () => 'use FreqLimitModule.forRootAsync({ useFactory, inject, imports })'),
-  default: (rule) => `write a list of rules: ${rulesOfThrottler({ default: rule })}`,
-  throttlers: (list) => `write ${rulesOfThrottler(list)}`,
+  ...hints(OF_RULES, { advice: "it belongs in a rule: rules: [{ window: '1m', limit: 5 }]" }),
+  ...hints(OF_REDIS, { advice: "it belongs in redis: redis: 'redis://host:6379' or { host, port }" }),
+  ...hints(ASYNC, { advice: 'use FreqLimitModule.forRootAsync({ useFactory, inject, imports })' }),
+  default: (rule) => ({ advice: `write a list of rules: ${rulesOfThrottler({ default: rule })}` }),
+  throttlers: (list) => ({ advice: `write ${rulesOfThrottler(list)}` }),
   limits: 'rules',
   limiters: 'rules',
   policies: 'namedRules',
@@ -78,6 +79,17 @@ export function rulesOfThrottler(given: unknown): string {
   return `rules: [${rulesText(rules, ", scope: 'handler'")}]`;
 }
 
-function hints(names: readonly string[], hint: () => string): OptionHints {
+function hints(names: readonly string[], hint: OptionHint): OptionHints {
   return Object.fromEntries(names.map((name) => [name, hint]));
+}
+
+/** The mistake of a factory that does not return an object; `undefined` for an object. */
+export function mistakeInOptions(given: unknown): string | undefined {
+  if (Array.isArray(given)) {
+    return `a factory returned ${formatForLog(given)}, not an object with options; return { ${rulesOfThrottler(given)} }`;
+  }
+  if (typeof given === 'object' && given !== null) return undefined;
+  // a string may be a URL with a password
+  const returned = typeof given === 'string' ? 'a string' : formatForLog(given);
+  return `a factory returned ${returned}, not an object with options; return {} for the defaults`;
 }

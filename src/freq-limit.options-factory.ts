@@ -1,15 +1,7 @@
 import type { DynamicModule, FactoryProvider, Provider } from '@nestjs/common';
-import {
-  formatError,
-  formatForLog,
-  type FreqLimitError,
-  invalidOptions,
-  isFreqLimitError,
-  oneLine,
-} from './core/errors.js';
+import { formatError, type FreqLimitError, invalidOptions, oneLine } from './core/errors.js';
 import { FREQ_LIMIT_OPTIONS } from './core/tokens.js';
 import type { ASYNC_OPTIONS_TYPE, FreqLimitOptionsFactory } from './freq-limit.module-definition.js';
-import { rulesOfThrottler } from './freq-limit.option-hints.js';
 
 type Factory = FactoryProvider['useFactory'];
 
@@ -29,17 +21,13 @@ function isOptionsProvider(provider: Provider): provider is FactoryProvider {
 }
 
 function explained({ useFactory, inject = [] }: typeof ASYNC_OPTIONS_TYPE): Factory {
-  if (useFactory === undefined)
-    return async (factory: unknown) => requireObject(await callFactory(factory), FACTORY_METHOD);
-  const missing = useFactory.length - inject.length;
+  if (useFactory === undefined) return callFactory;
+  if (useFactory.length <= inject.length) return useFactory;
   return async (...injected: never[]) => {
     try {
-      const options: unknown = await useFactory(...injected);
-      return requireObject(options, 'useFactory');
+      return await useFactory(...injected);
     } catch (error) {
-      throw missing > 0 && !isFreqLimitError(error)
-        ? withInject(error, useFactory.length, inject.length)
-        : error;
+      throw withInject(error, useFactory.length, inject.length);
     }
   };
 }
@@ -51,16 +39,6 @@ function callFactory(factory: unknown): ReturnType<FreqLimitOptionsFactory[typeo
   const { name } = (made as object).constructor;
   throw invalidOptions(
     `${PLACE}: ${oneLine(name)} has no method ${FACTORY_METHOD}(); add it, and return the options from it`,
-  );
-}
-
-function requireObject(options: unknown, source: string): unknown {
-  if (typeof options === 'object' && options !== null && !Array.isArray(options)) return options;
-  // a string may be a URL with a password
-  const given = typeof options === 'string' ? 'a string' : formatForLog(options);
-  const instead = Array.isArray(options) ? `{ ${rulesOfThrottler(options)} }` : '{} for the defaults';
-  throw invalidOptions(
-    `${PLACE}: ${source} returned ${given}, not an object with options; return ${instead}`,
   );
 }
 

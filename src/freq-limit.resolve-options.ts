@@ -3,7 +3,8 @@ import type { ContextAdapter } from './contexts/context-adapter.js';
 import { type IsSkipped, skipByAddress, skipByUserAgent } from './contexts/skip-clients.js';
 import { formatForLog, invalidOptions } from './core/errors.js';
 import { keyHasherFrom, plainKey } from './core/key-hash.js';
-import { type EntriesFor, OptionTable } from './core/option-table.js';
+import { Mistakes } from './core/mistakes.js';
+import { type EntriesFor, OptionTable, type OptionValues } from './core/option-table.js';
 import {
   aFunction,
   BOOLEAN,
@@ -15,7 +16,7 @@ import {
   wholeNumber,
 } from './core/validate.js';
 import type { FreqLimitHook } from './decisions/events.js';
-import { MODULE_HINTS } from './freq-limit.option-hints.js';
+import { mistakeInOptions, MODULE_HINTS } from './freq-limit.option-hints.js';
 import type { FreqLimitOptions, ResolvedOptions } from './freq-limit.options.js';
 import type { NamedRules } from './rules/named-rules.js';
 import { readRules } from './rules/read-rules.js';
@@ -94,21 +95,46 @@ const OPTIONS = new OptionTable(ENTRIES, MODULE_HINTS);
 
 export const OPTION_NAMES: readonly string[] = OPTIONS.names;
 
+type Options = OptionValues<typeof ENTRIES>;
+
+/** Options that are right by themselves, but not together. */
+interface Contradiction {
+  readonly option: keyof Options;
+  readonly other: keyof Options;
+  readonly applies: (options: Options) => boolean;
+  readonly problem: string;
+}
+
+const CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    option: 'hashTag',
+    other: 'redis',
+    applies: ({ hashTag, redis }) => hashTag !== undefined && !isClustered(withoutFalse(redis)),
+    problem: 'is only for a Redis Cluster, and redis is not one; remove hashTag',
+  },
+  {
+    option: 'partitionKeys',
+    other: 'hashKeys',
+    applies: ({ partitionKeys, hashKeys }) => partitionKeys && hashKeys === plainKey,
+    problem: 'needs hashKeys; otherwise clients could guess the values of keys',
+  },
+];
+
 /**
- * Checks the options and fills in the defaults.
- * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_OPTIONS` with the option, the value and what is expected
+ * Checks the options and fills in the defaults. Does not throw: the start fails later, when the rules and decorators are
+ * known to be right or wrong too. Until then, wrong options have their defaults.
  */
 export function resolveOptions(given: unknown): ResolvedOptions {
   const reader = new OptionReader(PLACE, invalidOptions);
-  const read = OPTIONS.read(given, reader);
-  const { hashKeys, skipAddresses, skipUserAgents, rules, namedRules, ...options } = read;
-  const redis = options.redis === false ? undefined : options.redis;
-  if (options.hashTag !== undefined && !isClustered(redis)) {
-    throw reader.invalid('hashTag', 'is only for a Redis Cluster, and redis is not one; remove hashTag');
+  const { values, errors } = OPTIONS.readAll(given, reader);
+  const mistake = mistakeInOptions(given);
+  if (mistake !== undefined) errors.set('', invalidOptions(`${PLACE}: ${mistake}`));
+  for (const { option, other, applies, problem } of CONTRADICTIONS) {
+    if (errors.has(option) || errors.has(other) || !applies(values)) continue;
+    errors.set(option, reader.invalid(option, problem));
   }
-  if (options.partitionKeys && hashKeys === plainKey) {
-    throw reader.invalid('partitionKeys', 'needs hashKeys; otherwise clients could guess the values of keys');
-  }
+  const { hashKeys, skipAddresses, skipUserAgents, rules, namedRules, ...options } = values;
+  const redis = withoutFalse(options.redis);
   return Object.freeze({
     ...options,
     redis,
@@ -117,13 +143,19 @@ export function resolveOptions(given: unknown): ResolvedOptions {
     namedRules: Object.freeze({ ...namedRules }),
     hashKey: hashKeys,
     isSkipped: eitherOf(skipAddresses, skipUserAgents),
+    errors: errors.size === 0 ? undefined : errors,
   });
 }
 
 /** `redis: undefined` is most likely an environment variable that is not set. */
 function memoryReasonOf(given: unknown, redis: unknown): MemoryReason {
   if (redis === false) return 'chosen';
-  return 'redis' in (given as object) ? 'unset' : undefined;
+  return 'redis' in (Object(given) as object) ? 'unset' : undefined;
+}
+
+/** Where to count; `undefined`: in memory. */
+function withoutFalse(redis: Options['redis']): RedisOption | undefined {
+  return redis === false ? undefined : redis;
 }
 
 /** `false` is the choice to count in memory. */
@@ -138,8 +170,10 @@ function eitherOf(a: IsSkipped | undefined, b: IsSkipped | undefined): IsSkipped
 
 function parseAdapters(given: unknown): Readonly<Record<string, ContextAdapter>> {
   if (!ADAPTERS.test(given)) throw new TypeError(`${formatForLog(given)} is not ${ADAPTERS.expected}`);
+  const mistakes = new Mistakes();
   for (const [kind, adapter] of Object.entries(given)) {
-    ADAPTER_OPTIONS.read(adapter, new OptionReader(`${PLACE}: contextAdapters.${kind}`, invalidOptions));
+    const reader = new OptionReader(`${PLACE}: contextAdapters.${kind}`, invalidOptions);
+    mistakes.attempt(() => ADAPTER_OPTIONS.read(adapter, reader));
   }
-  return given;
+  return mistakes.orThrow(given);
 }

@@ -19,7 +19,7 @@ export interface ExceededError extends Error {
  * details (RFC 9457).
  */
 export class FreqLimitExceededException extends HttpException implements ExceededError {
-  readonly [BRAND] = true;
+  declare readonly [BRAND]: true;
 
   constructor(
     readonly verdict: Verdict,
@@ -29,6 +29,11 @@ export class FreqLimitExceededException extends HttpException implements Exceede
     super(denialBody(denial, format), denial.statusCode);
     // Nest reads it from `message` of the body, which problem details do not have
     this.message = denial.message;
+  }
+
+  static {
+    // not a property of each exception, because it would be printed
+    Object.defineProperty(this.prototype, BRAND, { value: true });
   }
 }
 
@@ -46,7 +51,7 @@ export function markExceeded<E extends Error>(error: E, verdict: Verdict): E {
   if (Object(error) !== error) return error;
   const own = isFreqLimitExceeded(error) ? (Object.create(error) as E) : error;
   // a frozen error stays unmarked
-  Reflect.set(own, BRAND, true);
+  Reflect.defineProperty(own, BRAND, { value: true, configurable: true });
   Reflect.set(own, 'verdict', verdict);
   return own;
 }

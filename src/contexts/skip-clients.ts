@@ -1,6 +1,7 @@
 import type ipaddr from 'ipaddr.js';
 import { types } from 'node:util';
 import { formatForLog } from '../core/errors.js';
+import { Mistakes } from '../core/mistakes.js';
 import type { OptionReader } from '../core/validate.js';
 import { parseAddress } from './client-address.js';
 
@@ -26,7 +27,7 @@ const EXPECTED_AGENT = 'a RegExp, or a string that the header contains';
 /**
  * Compiles `skipAddresses`.
  * @returns `undefined` if the list is empty
- * @throws the reader's error for an invalid entry
+ * @throws the reader's error, with a line for each invalid entry
  */
 export function skipByAddress(list: unknown, reader: OptionReader): IsSkipped | undefined {
   const ranges = listOf('skipAddresses', list, rangeOf, reader);
@@ -38,7 +39,7 @@ export function skipByAddress(list: unknown, reader: OptionReader): IsSkipped | 
 /**
  * Compiles `skipUserAgents`.
  * @returns `undefined` if the list is empty
- * @throws the reader's error for an invalid entry
+ * @throws the reader's error, with a line for each invalid entry
  */
 export function skipByUserAgent(list: unknown, reader: OptionReader): IsSkipped | undefined {
   const agents = listOf('skipUserAgents', list, agentOf, reader);
@@ -48,7 +49,11 @@ export function skipByUserAgent(list: unknown, reader: OptionReader): IsSkipped 
 
 function listOf<T>(option: string, list: unknown, parse: (entry: unknown) => T, reader: OptionReader): T[] {
   if (!Array.isArray(list)) throw reader.invalid(option, `${formatForLog(list)} is not a list`);
-  return Array.from(list, (entry: unknown, i) => reader.parsed(`${option}[${i}]`, () => parse(entry)));
+  const mistakes = new Mistakes();
+  const parsed = Array.from(list, (entry: unknown, i) =>
+    mistakes.attempt(() => reader.parsed(`${option}[${i}]`, () => parse(entry))),
+  );
+  return mistakes.orThrow(parsed as T[]);
 }
 
 // ---- addresses

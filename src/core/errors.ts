@@ -1,8 +1,11 @@
 /** What went wrong. A code keeps its meaning in later versions. */
 export type FreqLimitErrorCode =
-  /** An option of the module, or of the health indicator, is wrong. Thrown when the application starts, or by the call. */
+  /** Options of the module, or of the health indicator, are wrong. Thrown when the application starts, or by the call. */
   | 'FREQ_LIMIT_INVALID_OPTIONS'
-  /** A rule is wrong, or a decorator is in a wrong place. Thrown when the application starts or a class is loaded. */
+  /**
+   * A rule is wrong, and perhaps options of the module too, or a decorator is in a wrong place. Thrown when the application
+   * starts or a class is loaded.
+   */
   | 'FREQ_LIMIT_INVALID_RULE'
   /** A method of `FreqLimitService` got a wrong argument. Nothing was counted. */
   | 'FREQ_LIMIT_INVALID_CHECK'
@@ -13,6 +16,11 @@ export type FreqLimitErrorCode =
 
 const BRAND = Symbol.for('nestjs-freq-limit:error');
 
+interface FreqLimitErrorOptions extends ErrorOptions {
+  /** A line for each mistake; default: the message. */
+  readonly problems?: readonly string[];
+}
+
 /**
  * An error of this library. A denied request is not one of them: it is a `FreqLimitExceededException`.
  *
@@ -21,20 +29,33 @@ const BRAND = Symbol.for('nestjs-freq-limit:error');
 export class FreqLimitError extends Error {
   /** Always `'FreqLimitError'`. */
   override readonly name: string = 'FreqLimitError';
-  readonly [BRAND] = true;
+  /**
+   * Each mistake as one line: a place, an option, and what is expected. The error of a failed start has a line for
+   * everything that is wrong in the options and rules; any other error has one, its message.
+   */
+  declare readonly problems: readonly string[];
+  declare readonly [BRAND]: true;
 
   /**
    * @param code what went wrong
    * @param message what happened, where, and what to do
-   * @param options `cause`: the error that led to this one
+   * @param options `cause`: the error that led to this one; `problems`: a line for each mistake, default: the message
    */
   constructor(
     /** What went wrong. */
     readonly code: FreqLimitErrorCode,
     message: string,
-    options?: ErrorOptions,
+    { cause, problems = [message] }: FreqLimitErrorOptions = {},
   ) {
-    super(message, options);
+    // a cause that is undefined would be printed too
+    super(message, cause === undefined ? undefined : { cause });
+    // not enumerable, because an error is printed with its message and its enumerable properties
+    Object.defineProperty(this, 'problems', { value: problems });
+  }
+
+  static {
+    // not a property of each error, because it would be printed
+    Object.defineProperty(this.prototype, BRAND, { value: true });
   }
 }
 

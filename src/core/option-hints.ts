@@ -1,19 +1,31 @@
 import { nearestName } from './nearest-name.js';
 
-/**
- * What to write instead of names that are not options, such as those of other libraries: the right name, or a function of the
- * value that returns the whole advice.
- */
-export type OptionHints = Readonly<Record<string, string | ((value: unknown) => string)>>;
+/** The option that was meant, perhaps with a value, such as `window: '1m'`; or advice in other words. */
+export type OptionHint = string | { readonly advice: string };
 
-/** Completes "is not an option": what to write instead; `undefined` if that is not known. */
-export function hintFor(
+/** Hints for names that are not options, such as those of other libraries. A function gets the value that was given. */
+export type OptionHints = Readonly<Record<string, OptionHint | ((value: unknown) => OptionHint)>>;
+
+/** What to write instead of a name that is not an option. */
+export interface Advice {
+  readonly text: string;
+  /** The name of the option that was meant, if it is known. */
+  readonly meant: string | undefined;
+}
+
+/** Advice for a name that is not an option; `undefined` if there is no hint and no similar name. */
+export function adviceFor(
   name: string,
-  value: unknown,
+  options: object,
   known: readonly string[],
   hints: OptionHints,
-): string | undefined {
+): Advice | undefined {
   const hint = Object.hasOwn(hints, name) ? hints[name] : nearestName(name, known);
   if (hint === undefined) return undefined;
-  return `; ${typeof hint === 'function' ? hint(value) : `did you mean ${hint}?`}`;
+  // the value of a getter is not needed for advice
+  const value: unknown = Object.getOwnPropertyDescriptor(options, name)?.value;
+  const found = typeof hint === 'function' ? hint(value) : hint;
+  return typeof found === 'string'
+    ? { text: `did you mean ${found}?`, meant: /^\w+/.exec(found)?.[0] }
+    : { text: found.advice, meant: undefined };
 }

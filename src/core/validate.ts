@@ -1,5 +1,5 @@
 import { formatForLog } from './errors.js';
-import { hintFor, type OptionHints } from './option-hints.js';
+import { type Advice, adviceFor, type OptionHints } from './option-hints.js';
 
 /** Tests a value, and says what is expected of it. */
 export interface Validator<T> {
@@ -58,14 +58,14 @@ export function objectOf<T extends object>(expected: string): Validator<T> {
 }
 
 /** Reads values that a user wrote. An error for a wrong value names the place, the option and what is expected. */
-export class OptionReader {
+export class OptionReader<E extends Error = Error> {
   /**
    * @param place where the user wrote the values, such as `@FreqLimit on SmsController.send`
    * @param toError makes the errors that are thrown
    */
   constructor(
     private readonly place: string,
-    private readonly toError: (message: string, cause?: unknown) => Error,
+    private readonly toError: (message: string, cause?: unknown) => E,
   ) {}
 
   required<T>(option: string, value: unknown, validator: Validator<T>): T {
@@ -92,17 +92,20 @@ export class OptionReader {
     known: readonly string[],
     hints: OptionHints = {},
   ): Readonly<Record<string, unknown>> {
-    if (!isObject(value)) {
-      throw this.toError(
-        `${this.place}: ${formatForLog(value)} is not an object with the options ${known.join(', ')}`,
-      );
-    }
-    for (const option of Object.keys(value)) {
+    const options = this.anyObject(value, known);
+    for (const option of Object.keys(options)) {
       if (known.includes(option)) continue;
-      const hint = hintFor(option, (value as Record<string, unknown>)[option], known, hints);
-      throw this.invalid(option, `is not an option${hint ?? ` (options: ${known.join(', ')})`}`);
+      throw this.unknown(option, known, adviceFor(option, options, known, hints));
     }
-    return value as Readonly<Record<string, unknown>>;
+    return options;
+  }
+
+  /** Checks that a value is an object, whatever options it has. */
+  anyObject(value: unknown, known: readonly string[]): Readonly<Record<string, unknown>> {
+    if (isObject(value)) return value as Readonly<Record<string, unknown>>;
+    throw this.toError(
+      `${this.place}: ${formatForLog(value)} is not an object with the options ${known.join(', ')}`,
+    );
   }
 
   /** Calls a parser. Its error becomes an error with the place and the option. */
@@ -110,14 +113,30 @@ export class OptionReader {
     try {
       return parse();
     } catch (error) {
-      throw this.invalid(option, error instanceof Error ? error.message : String(error), error);
+      throw this.failed(option, error);
     }
   }
 
+  /** The error for an option whose parser threw. */
+  failed(option: string, error: unknown): E {
+    return this.invalid(option, error instanceof Error ? error.message : String(error), causeOf(error));
+  }
+
+  /** The error for an option that does not exist. */
+  unknown(option: string, known: readonly string[], advice: Advice | undefined): E {
+    const instead = advice === undefined ? ` (options: ${known.join(', ')})` : `; ${advice.text}`;
+    return this.invalid(option, `is not an option${instead}`);
+  }
+
   /** The error for a wrong option. */
-  invalid(option: string, problem: string, cause?: unknown): Error {
+  invalid(option: string, problem: string, cause?: unknown): E {
     return this.toError(`${this.place}: ${option}: ${problem}`, cause);
   }
+}
+
+/** A parser says what is wrong by a `TypeError` or `RangeError`. Its message is shown already, so it is not a cause. */
+function causeOf(error: unknown): unknown {
+  return error instanceof TypeError || error instanceof RangeError ? error.cause : error;
 }
 
 function isObject(value: unknown): value is object {

@@ -4,14 +4,14 @@ import { ModulesContainer } from '@nestjs/core';
 /** Runs a task when everything is instantiated, before the first module is initialized. */
 @Injectable()
 export class FirstInit implements OnModuleInit {
-  private task: (() => void) | undefined;
+  private task: (() => Promise<void>) | undefined;
 
-  run(task: () => void): void {
+  run(task: () => Promise<void>): void {
     this.task = task;
   }
 
-  onModuleInit(): void {
-    this.task?.();
+  onModuleInit(): Promise<void> | undefined {
+    return this.task?.();
   }
 }
 

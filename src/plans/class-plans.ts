@@ -16,7 +16,7 @@ import type { Owner } from '../rules/planned-rule.js';
 import type { ClassIdentity } from './class-identity.js';
 import type { AppClass } from './discover-classes.js';
 import { functionOf, type HandlerFunction, methodNameOf } from './handler-function.js';
-import { PlanResult } from './plan-result.js';
+import type { PlanResult } from './plan-result.js';
 import type { Planner } from './planner.js';
 
 /** A method that has a plan. */
@@ -63,9 +63,7 @@ export class ClassPlans {
 
   /** The plan of the class as a whole. */
   ofClass(): PlanResult {
-    return (this.whole ??= PlanResult.of(() =>
-      this.planner.plan(classLevels(this.classRef), this.ownerFor(undefined)),
-    ));
+    return (this.whole ??= this.planner.plan(classLevels(this.classRef), this.ownerFor(undefined)));
   }
 
   /** The methods that have a plan, and metadata of a decorator other than ours. */
@@ -91,9 +89,10 @@ export class ClassPlans {
   }
 
   /** The errors in all declarations of the class. */
-  errors(): string[] {
+  errors(): FreqLimitError[] {
     const handlers = [...this.declaredOnHandlers.keys()].map((name) => this.ofMethod(name));
-    return [this.ofClass(), ...handlers, ...this.byName.values()].flatMap(({ errors }) => errors);
+    const results = new Set([this.ofClass(), ...handlers, ...this.byName.values()]);
+    return [...results].flatMap(({ error }) => error ?? []);
   }
 
   /** Whether a rule is declared on the class or on one of its handlers. */
@@ -132,11 +131,9 @@ export class ClassPlans {
     const { classRef } = this;
     const names = namesOfMethod(classRef.prototype as object, name);
     const [handler = name] = names;
-    const result = PlanResult.of(() => {
-      for (const one of names) rejectContradiction(classRef, one);
-      const levels = [...classLevels(classRef), ...this.levelsOf(handler)];
-      return this.planner.plan(levels, this.ownerFor(handler), this.traitsOf(handler));
-    });
+    const levels = [...classLevels(classRef), ...this.levelsOf(handler)];
+    const mistake = contradictionIn(classRef, names);
+    const result = this.planner.plan(levels, this.ownerFor(handler), this.traitsOf(handler), mistake);
     for (const one of names) this.byName.set(one, result);
     const method = functionOf(classRef.prototype, name);
     if (method !== undefined) this.remember(method, result);
@@ -145,7 +142,7 @@ export class ClassPlans {
 
   private remember(method: HandlerFunction, result: PlanResult): void {
     // each request for a wrong declaration fails
-    if (result.errors.length === 0) this.byFunction.set(method, result.plan ?? NO_PLAN);
+    if (result.error === undefined) this.byFunction.set(method, result.plan ?? NO_PLAN);
   }
 
   /** A function that is not planned yet: of a method without a decorator of ours, or of a class that came later. */
@@ -182,11 +179,15 @@ export class ClassPlans {
   }
 }
 
-function rejectContradiction(classRef: ClassRef, handler: string): void {
-  const other = contradictionOf(classRef, handler);
-  if (other === undefined) return;
-  throw invalidRule(
-    `@FreqLimit on ${classRef.name}.${handler}: ${other} is the same function but has other limits, and a guard cannot ` +
-      'tell which of the two is called. Make one of them a function of its own.',
-  );
+/** The error of the first of these names whose function has other declarations under another name. */
+function contradictionIn(classRef: ClassRef, names: readonly string[]): FreqLimitError | undefined {
+  for (const handler of names) {
+    const other = contradictionOf(classRef, handler);
+    if (other === undefined) continue;
+    return invalidRule(
+      `@FreqLimit on ${classRef.name}.${handler}: ${other} is the same function but has other limits, and a guard cannot ` +
+        'tell which of the two is called. Make one of them a function of its own.',
+    );
+  }
+  return undefined;
 }

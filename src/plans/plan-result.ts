@@ -1,24 +1,15 @@
-import { FreqLimitError } from '../core/errors.js';
+import type { FreqLimitError } from '../core/errors.js';
 import type { Plan } from '../rules/plan.js';
 
-/** A plan, `undefined` if no rule applies, or the error of a wrong declaration. */
+/** A plan, `undefined` if no rule applies, or the error of wrong declarations. */
 export class PlanResult {
-  private constructor(
+  constructor(
     private readonly made: Plan | undefined,
-    private readonly error: FreqLimitError | undefined,
+    /** Has a line for each mistake, also for those in the module's options and rules. */
+    readonly error: FreqLimitError | undefined,
   ) {}
 
-  /** Makes a plan once, and keeps what came of it. */
-  static of(make: () => Plan | undefined): PlanResult {
-    try {
-      return new PlanResult(make(), undefined);
-    } catch (error) {
-      if (error instanceof FreqLimitError) return new PlanResult(undefined, error);
-      throw error;
-    }
-  }
-
-  /** @throws {FreqLimitError} the error of a wrong declaration */
+  /** @throws {FreqLimitError} the error of wrong declarations */
   get plan(): Plan | undefined {
     if (this.error !== undefined) throw this.error;
     return this.made;
@@ -26,10 +17,6 @@ export class PlanResult {
 
   /** The plan, or `undefined` if there is an error. */
   get planIfValid(): Plan | undefined {
-    return this.made;
-  }
-
-  get errors(): readonly string[] {
-    return this.error === undefined ? [] : [this.error.message];
+    return this.error === undefined ? this.made : undefined;
   }
 }

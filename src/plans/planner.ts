@@ -1,6 +1,8 @@
+import type { FreqLimitError } from '../core/errors.js';
+import { Mistakes } from '../core/mistakes.js';
 import { nestLog } from '../nest/log.js';
 import { NamedRuleSet } from '../rules/named-rules.js';
-import { type HandlerTraits, type Level, type Plan, planOf } from '../rules/plan.js';
+import { type HandlerTraits, type Level, planOf } from '../rules/plan.js';
 import type { DeclaredRule, Owner } from '../rules/planned-rule.js';
 import type { FreqLimitRule } from '../rules/rule.js';
 import { ValueWatches } from '../rules/value-watch.js';
@@ -20,31 +22,37 @@ export class Planner {
   private readonly valueWatches = new ValueWatches(nestLog);
 
   constructor(private readonly options: PlanOptions) {
-    this.moduleLevel = { rules: options.rules.map(declaredByModule), skip: undefined };
+    this.moduleLevel = { rules: declaredByModule(options), skip: undefined };
     this.namedRules = new NamedRuleSet(options.namedRules, options);
     // the module's rules are checked even if no handler has them
-    this.modulePlan = PlanResult.of(() => this.plan([], MODULE));
+    this.modulePlan = this.plan([], MODULE);
   }
 
   /**
-   * The plan of a class or a handler.
+   * The plan of a class or a handler. It cannot be used if the module's options or rules are wrong.
    * @param levels the declarations after the module's, the farthest first
-   * @returns `undefined` if no rule is left
-   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE`
+   * @param mistake one that is known already
    */
-  plan(levels: readonly Level[], owner: Owner, traits?: HandlerTraits): Plan | undefined {
-    const resolved = [this.moduleLevel, ...levels].map((level) => this.namedRules.resolve(level));
-    const plan = planOf(resolved, owner, this.options, traits);
+  plan(levels: readonly Level[], owner: Owner, traits?: HandlerTraits, mistake?: FreqLimitError): PlanResult {
+    const { options, namedRules, counters } = this;
+    const mistakes = new Mistakes(options.errors?.values());
+    if (mistake !== undefined) mistakes.add(mistake);
+    const resolved = [this.moduleLevel, ...levels].map((level) => namedRules.resolve(level));
+    const plan = planOf(resolved, owner, options, traits, mistakes.attempt);
     for (const rule of plan?.rules ?? []) {
-      this.counters.check(rule);
+      mistakes.attempt(() => {
+        counters.check(rule);
+      });
       rule.valueWatch = this.valueWatches.of(rule);
     }
-    return plan;
+    return new PlanResult(plan, mistakes.error);
   }
 
-  /** The errors in the module's own rules. */
-  get errors(): readonly string[] {
-    return [...this.namedRules.errors, ...this.modulePlan.errors];
+  /** The errors in the module's options and in its own rules. */
+  get errors(): readonly FreqLimitError[] {
+    const { options, namedRules, modulePlan } = this;
+    const ofModule = modulePlan.error === undefined ? [] : [modulePlan.error];
+    return [...(options.errors?.values() ?? []), ...ofModule, ...namedRules.errors];
   }
 
   /** The rules in the module's options, as they were written. */
@@ -53,8 +61,13 @@ export class Planner {
   }
 }
 
-function declaredByModule(rule: FreqLimitRule | string, index: number): DeclaredRule {
-  const place = `rules[${index}] of FreqLimitModule`;
-  if (typeof rule !== 'string') return { rule, level: 'app', place };
-  return { named: rule, rule: {} as FreqLimitRule, level: 'app', place };
+function declaredByModule({ rules, errors }: PlanOptions): DeclaredRule[] {
+  const error = errors?.get('rules');
+  if (error !== undefined)
+    return [{ rule: {} as FreqLimitRule, level: 'app', place: 'FreqLimitModule', error }];
+  return rules.map((rule, index) => {
+    const place = `rules[${index}] of FreqLimitModule`;
+    if (typeof rule !== 'string') return { rule, level: 'app', place };
+    return { named: rule, rule: {} as FreqLimitRule, level: 'app', place };
+  });
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
-import { FreqLimitError, formatForLog } from '../core/errors.js';
+import { type FreqLimitError, formatForLog } from '../core/errors.js';
 import { FREQ_LIMIT_RESOLVED_OPTIONS } from '../core/tokens.js';
 import { type ClassRef, constructorOf } from '../rules/class-ref.js';
 import type { IsHandlerClass } from '../rules/handler-places.js';
@@ -57,13 +57,9 @@ export class FreqLimitPlans {
     return added.flatMap((plans) => this.handlersOf(plans));
   }
 
-  /**
-   * Stops the application if a declaration is wrong.
-   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` with a line for each error
-   */
-  throwErrors(): void {
-    const errors = new Set([...this.planner.errors, ...this.registry.all.flatMap((plans) => plans.errors())]);
-    if (errors.size > 0) throw new FreqLimitError('FREQ_LIMIT_INVALID_RULE', [...errors].join('\n'));
+  /** The errors in the options, in the module's rules and in all declarations. A mistake may be in several of them. */
+  errors(): readonly FreqLimitError[] {
+    return [...this.planner.errors, ...this.registry.all.flatMap((plans) => plans.errors())];
   }
 
   /** The plan of a handler; `undefined` if no rule applies. */

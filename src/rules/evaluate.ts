@@ -10,13 +10,13 @@ import { toWindowMs } from './window.js';
 
 /** A function of a rule or of the module failed or returned an invalid value. */
 export class RuleError extends FreqLimitError {
-  constructor(
-    /** The place and name of the rule, as in messages. */
-    readonly rule: string,
-    problem: string,
-    cause: unknown,
-  ) {
+  /** The place and name of the rule, as in messages. */
+  declare readonly rule: string;
+
+  constructor(rule: string, problem: string, cause: unknown) {
     super('FREQ_LIMIT_RULE_FAILED', `${rule}: ${problem}`, { cause });
+    // not enumerable: an error is printed with such properties, and the message has it already
+    Object.defineProperty(this, 'rule', { value: rule });
   }
 }
 
@@ -58,7 +58,7 @@ export function constantOrResult(
 
 /** Names `normalize` in the message, not the key that uses it. */
 export function normalizeFailed(owner: FunctionOwner, error: NormalizeError): FreqLimitError {
-  return failed(owner, `the normalize function failed: ${error.message}`, error.cause ?? error);
+  return failed(owner, `the normalize function failed: ${error.message}`);
 }
 
 /** @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` */
@@ -66,7 +66,7 @@ export function validWindow(rule: PlannedRule, window: unknown): number {
   try {
     return toWindowMs(window);
   } catch (error) {
-    throw failed(rule, `the window function returned an invalid value: ${(error as Error).message}`, error);
+    throw failed(rule, `the window function returned an invalid value: ${(error as Error).message}`);
   }
 }
 

@@ -1,10 +1,10 @@
 import { FreqLimitError, formatForLog, invalidRule } from '../core/errors.js';
+import { Mistakes } from '../core/mistakes.js';
 import { OptionReader } from '../core/validate.js';
 import { looksLikeWindow } from './window.js';
 import type { Level } from './plan.js';
-import { planRule, RULE_OPTION_NAMES } from './plan-rule.js';
+import { checkChanges, checkNamedRule } from './named-rule-options.js';
 import type { DeclaredRule, RuleDefaults } from './planned-rule.js';
-import { RULE_HINTS } from './rule-hints.js';
 import type { FreqLimitRule } from './rule.js';
 import { RULE_NAME } from './validators.js';
 
@@ -12,20 +12,21 @@ import { RULE_NAME } from './validators.js';
 export type NamedRules = Readonly<Record<string, Omit<FreqLimitRule, 'name'>>>;
 
 const PLACE = 'namedRules of FreqLimitModule';
-const OPTIONS_EXCEPT_NAME = RULE_OPTION_NAMES.filter((name) => name !== 'name');
-const NO_OWNER = { className: '', classIdentity: '', handler: undefined };
 
-/** The module's named rules. Each is checked once. A wrong one is a problem here, and for each reference to it. */
+/** The module's named rules. Each is checked once. A wrong one is a mistake here, and every reference to it fails. */
 export class NamedRuleSet {
   private readonly byName = new Map<string, FreqLimitRule | FreqLimitError>();
 
-  constructor(rules: NamedRules, defaults: RuleDefaults) {
-    for (const [name, rule] of Object.entries(rules)) this.byName.set(name, check(name, rule, defaults));
+  constructor(
+    rules: NamedRules,
+    private readonly defaults: RuleDefaults,
+  ) {
+    for (const [name, rule] of Object.entries(rules)) this.byName.set(name, this.check(name, rule));
   }
 
-  /** The messages of wrong rules. */
-  get errors(): readonly string[] {
-    return [...this.byName.values()].filter((rule) => rule instanceof Error).map(({ message }) => message);
+  /** The errors of wrong rules. */
+  get errors(): readonly FreqLimitError[] {
+    return [...this.byName.values()].filter((rule) => rule instanceof FreqLimitError);
   }
 
   /** The correct rules as declarations, for checks of all declarations. */
@@ -35,24 +36,32 @@ export class NamedRuleSet {
     );
   }
 
-  /**
-   * Replaces the references of a level by the rules that they refer to.
-   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` for an unknown name or a wrong rule
-   */
+  /** Replaces the references of a level by the rules that they refer to. A wrong reference becomes a rule with an error. */
   resolve(level: Level): Level {
     if (level.rules.every(({ named }) => named === undefined)) return level;
     return { ...level, rules: level.rules.map((declared) => this.resolveReference(declared)) };
   }
 
-  private resolveReference({ named, rule: changes, level, place }: DeclaredRule): DeclaredRule {
-    if (named === undefined) return { rule: changes, level, place };
-    const rule = this.byName.get(named) ?? this.unknownName(named, place);
-    if (rule instanceof Error) throw rule;
+  private resolveReference(declared: DeclaredRule): DeclaredRule {
+    const { named, rule: changes, level, place } = declared;
+    if (named === undefined) return declared;
+    const mistakes = new Mistakes();
+    const rule = mistakes.attempt(() => this.find(named, place));
     const reader = new OptionReader(`${place}: ${formatForLog(named)}`, invalidRule);
-    const given = Object.entries(readExceptName(changes, reader)).filter(([, value]) => value !== undefined);
-    const changed = Object.fromEntries(given);
-    const keyPlace = 'key' in changed ? place : placeOf(named);
-    return { rule: { ...rule, ...changed }, level, place, keyPlace };
+    mistakes.attempt(() => {
+      checkChanges(changes, reader);
+    });
+    const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+    const changed = { ...rule, ...Object.fromEntries(given), name: named } as FreqLimitRule;
+    const keyPlace = given.some(([option]) => option === 'key') ? place : placeOf(named);
+    return { rule: changed, level, place, keyPlace, error: mistakes.error };
+  }
+
+  private find(name: string, place: string): FreqLimitRule {
+    const rule =
+      this.byName.get(name) ?? this.defaults.errors?.get('namedRules') ?? this.unknownName(name, place);
+    if (rule instanceof FreqLimitError) throw rule;
+    return rule;
   }
 
   private unknownName(name: string, place: string): FreqLimitError {
@@ -64,31 +73,26 @@ export class NamedRuleSet {
       `${place}: no rule in ${PLACE} has the name ${formatForLog(name)}; the names are ${known}${hint}`,
     );
   }
-}
 
-/** The rule with its name, or its error. */
-function check(name: string, given: unknown, defaults: RuleDefaults): FreqLimitRule | FreqLimitError {
-  try {
-    if (!RULE_NAME.test(name))
-      throw invalidRule(`${PLACE}: ${formatForLog(name)} is not ${RULE_NAME.expected}`);
-    if (looksLikeWindow(name))
-      throw invalidRule(`${PLACE}: ${formatForLog(name)} is not a name, because it looks like a window`);
-    const place = placeOf(name);
-    const rule = { ...readExceptName(given, new OptionReader(place, invalidRule)), name } as FreqLimitRule;
-    planRule({ rule, level: 'handler', place }, NO_OWNER, defaults);
-    return rule;
-  } catch (error) {
-    if (error instanceof FreqLimitError) return error;
-    throw error;
+  /** The rule with its name, or its error. */
+  private check(name: string, given: unknown): FreqLimitRule | FreqLimitError {
+    const mistakes = new Mistakes();
+    mistakes.attempt(() => {
+      checkName(name);
+    });
+    mistakes.attempt(() => {
+      checkNamedRule(given, new OptionReader(placeOf(name), invalidRule), this.defaults);
+    });
+    return mistakes.error ?? ({ ...(given as object), name } as FreqLimitRule);
   }
 }
 
-function readExceptName(given: unknown, reader: OptionReader): Readonly<Record<string, unknown>> {
-  if ((Object(given) as { readonly name?: unknown }).name !== undefined)
-    throw reader.invalid('name', 'a named rule has its name in namedRules; remove this option');
-  return reader.object(given, OPTIONS_EXCEPT_NAME, RULE_HINTS);
+function checkName(name: string): void {
+  const place = `${PLACE}: ${formatForLog(name)}`;
+  if (!RULE_NAME.test(name)) throw invalidRule(`${place} is not ${RULE_NAME.expected}`);
+  if (looksLikeWindow(name)) throw invalidRule(`${place} is not a name, because it looks like a window`);
 }
 
 function placeOf(name: string): string {
-  return `namedRules.${name} of FreqLimitModule`;
+  return RULE_NAME.test(name) ? `namedRules.${name} of FreqLimitModule` : `${PLACE}: ${formatForLog(name)}`;
 }

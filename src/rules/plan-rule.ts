@@ -1,7 +1,8 @@
 import { keyPrefix, ruleId } from '../core/counter-key.js';
-import { invalidRule } from '../core/errors.js';
+import { type FreqLimitError, invalidRule } from '../core/errors.js';
 import { plainKey } from '../core/key-hash.js';
-import { type EntriesFor, OptionTable, type OptionValues } from '../core/option-table.js';
+import { Mistakes } from '../core/mistakes.js';
+import { type EntriesFor, type OptionErrors, OptionTable, type OptionValues } from '../core/option-table.js';
 import { BOOLEAN, COUNT, either, OptionReader, wholeNumber } from '../core/validate.js';
 import { COUNT_WHEN, toShouldCount } from './count-when.js';
 import { compileKey } from './key/compile-key.js';
@@ -26,7 +27,7 @@ const DEFAULT_KEY = 'defaultKey of FreqLimitModule';
 const COUNT_OR_FUNCTION = either(COUNT, FROM_CONTEXT);
 
 /** The checks and defaults of a rule's options. Without a default here, the module's option or the level applies. */
-const ENTRIES = {
+export const ENTRIES = {
   window: { parse: parseWindow, isRequired: true },
   limit: { validator: COUNT_OR_FUNCTION, isRequired: true },
   key: { parse: checkKey, default: undefined },
@@ -47,13 +48,13 @@ const ENTRIES = {
 
 const OPTIONS = new OptionTable(ENTRIES, RULE_HINTS);
 
-export const RULE_OPTION_NAMES: readonly string[] = OPTIONS.names;
-
 type RuleOptions = OptionValues<typeof ENTRIES>;
+export type RuleReader = OptionReader<FreqLimitError>;
 
 /**
  * Checks a declared rule and compiles it.
- * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` with the place, the option and what is expected
+ * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` with a line for each wrong option: the place, the option and what is
+ * expected
  */
 export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDefaults): PlannedRule {
   const { options, key } = readRule(declared, defaults);
@@ -98,17 +99,42 @@ interface RuleAndKey {
   readonly key: CompiledKey;
 }
 
-function readRule({ rule, place }: DeclaredRule, { defaultKey }: RuleDefaults): RuleAndKey {
+function readRule({ rule, place }: DeclaredRule, defaults: RuleDefaults): RuleAndKey {
   const mistake = mistakeIn(rule);
   if (mistake !== undefined) throw invalidRule(`${place}: ${mistake}`);
   const reader = new OptionReader(place, invalidRule);
-  const options = OPTIONS.read(rule, reader);
-  const { normalize } = options;
-  const key = reader.parsed('key', () => compileKey(options.key ?? defaultKey, normalize));
+  const { values, errors } = OPTIONS.readAll(rule, reader);
+  return { options: values, key: keyOf(values, errors, reader, defaults) };
+}
+
+/**
+ * Compiles the key of a rule.
+ * @throws {FreqLimitError} if it is wrong, or if another option is
+ */
+export function keyOf(
+  options: Pick<RuleOptions, 'key' | 'normalize'>,
+  errors: OptionErrors,
+  reader: RuleReader,
+  defaults: RuleDefaults,
+): CompiledKey {
+  const mistakes = new Mistakes(errors.values());
+  const areRight = !errors.has('key') && !errors.has('normalize');
+  const key = areRight ? mistakes.attempt(() => compileWith(options, reader, defaults)) : undefined;
+  return mistakes.orThrow(key);
+}
+
+function compileWith(
+  { key, normalize }: Pick<RuleOptions, 'key' | 'normalize'>,
+  reader: RuleReader,
+  { defaultKey, errors }: RuleDefaults,
+): CompiledKey {
+  const wrongDefault = key === undefined ? errors?.get('defaultKey') : undefined;
+  if (wrongDefault !== undefined) throw wrongDefault;
+  const compiled = reader.parsed('key', () => compileKey(key ?? defaultKey, normalize));
   reader.parsed('normalize', () => {
-    rejectUnused(normalize, key);
+    rejectUnused(normalize, compiled);
   });
-  return { options, key };
+  return compiled;
 }
 
 /** Whether nothing of the rule calls a function of the application. */

@@ -1,7 +1,8 @@
 import { formatForLog, invalidRule } from '../core/errors.js';
+import type { Attempt } from '../core/mistakes.js';
 import { planRule } from './plan-rule.js';
 import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-rule.js';
-import { mistakeInNames } from './skip-names.js';
+import { mistakeInName } from './skip-names.js';
 
 /** The rules that one level (the module, a class, a handler) declares for a handler. */
 export interface Level {
@@ -46,9 +47,13 @@ export interface Plan {
   readonly handlerOnly: Plan | undefined;
 }
 
+/** Throws the first error. */
+const THROW: Attempt = (step) => step();
+
 /**
  * Merges the levels of a handler, outermost first, and plans the rules. Rules add up. If two share a name, the one closest
  * to the handler replaces the other, in its place.
+ * @param attempt runs each step that may fail; if it keeps the errors, the plan has the rules that are right
  * @returns `undefined` if no rule is left
  * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE`
  */
@@ -57,16 +62,28 @@ export function planOf(
   owner: Owner,
   defaults: RuleDefaults,
   traits = NO_TRAITS,
+  attempt = THROW,
 ): Plan | undefined {
+  // also those that are replaced or skipped: a wrong rule is a mistake wherever it is
+  const planned = new Map(
+    levels
+      .flatMap(({ rules }) => rules)
+      .map((rule) => [rule, attempt(() => planDeclared(rule, owner, defaults))]),
+  );
   let declared: DeclaredRule[] = [];
   for (const level of levels) {
-    declared = withoutSkipped(mergeByName(declared, level.rules), level.skip);
+    declared = withoutSkipped(mergeByName(declared, level.rules, attempt), level.skip, attempt);
   }
-  if (declared.length === 0) return undefined;
-  const planned = declared.map((rule) => planRule(rule, owner, defaults));
-  rejectSharedCounters(planned);
-  const plan = toPlan(withDistinctNames(planned), traits);
+  const rules = declared.flatMap((rule) => planned.get(rule) ?? []);
+  rejectSharedCounters(rules, attempt);
+  if (rules.length === 0) return undefined;
+  const plan = toPlan(withDistinctNames(rules), traits);
   return { ...plan, handlerOnly: handlerOnly(plan, traits) };
+}
+
+function planDeclared(declared: DeclaredRule, owner: Owner, defaults: RuleDefaults): PlannedRule {
+  if (declared.error !== undefined) throw declared.error;
+  return planRule(declared, owner, defaults);
 }
 
 function handlerOnly(plan: Plan, traits: HandlerTraits): Plan | undefined {
@@ -90,40 +107,53 @@ function toPlan(rules: readonly PlannedRule[], { showsVerdict, redirects }: Hand
 }
 
 /** Adds the rules of a level to those of outer levels. */
-function mergeByName(outer: readonly DeclaredRule[], level: readonly DeclaredRule[]): DeclaredRule[] {
+function mergeByName(
+  outer: readonly DeclaredRule[],
+  level: readonly DeclaredRule[],
+  attempt: Attempt,
+): DeclaredRule[] {
   const merged = [...outer];
   const namesOfLevel = new Set<string>();
   for (const declared of level) {
     const name = nameOf(declared);
-    if (name === undefined) {
-      merged.push(declared);
-      continue;
+    if (name !== undefined) {
+      attempt(() => {
+        rejectTaken(name, namesOfLevel, declared.place);
+      });
+      namesOfLevel.add(name);
     }
-    if (namesOfLevel.has(name)) {
-      throw invalidRule(
-        `${declared.place}: name: two rules have the name ${formatForLog(name)}; rename one of them`,
-      );
-    }
-    namesOfLevel.add(name);
-    const replaced = merged.findIndex((other) => nameOf(other) === name);
+    const replaced = name === undefined ? -1 : merged.findIndex((other) => nameOf(other) === name);
     merged.splice(replaced === -1 ? merged.length : replaced, 1, declared);
   }
   return merged;
 }
 
-function withoutSkipped(rules: DeclaredRule[], skip: Skip | undefined): DeclaredRule[] {
+function rejectTaken(name: string, taken: ReadonlySet<string>, place: string): void {
+  if (!taken.has(name)) return;
+  throw invalidRule(`${place}: name: two rules have the name ${formatForLog(name)}; rename one of them`);
+}
+
+function withoutSkipped(rules: DeclaredRule[], skip: Skip | undefined, attempt: Attempt): DeclaredRule[] {
   if (skip === undefined) return rules;
-  const mistake = mistakeInNames(skip.names);
-  if (mistake !== undefined) throw invalidRule(`${skip.place}: ${mistake}`);
   if (skip.names.length === 0) return [];
-  const known = rules.map(nameOf).filter((name) => name !== undefined);
-  const unknown = skip.names.find((name) => !known.includes(name));
-  if (unknown !== undefined) {
-    throw invalidRule(
-      `${skip.place}: no rule here has the name ${formatForLog(unknown)}; the names are ${known.join(', ') || 'none'}`,
-    );
+  for (const name of skip.names) {
+    attempt(() => {
+      rejectUnknown(name, rules, skip.place);
+    });
   }
   return rules.filter((rule) => !skip.names.includes(nameOf(rule) ?? ''));
+}
+
+function rejectUnknown(name: string, rules: readonly DeclaredRule[], place: string): void {
+  const mistake = mistakeInName(name);
+  if (mistake !== undefined) throw invalidRule(`${place}: ${mistake}`);
+  const known = rules.map(nameOf).filter((one) => one !== undefined);
+  // a rule that is not known may have the name
+  if (known.includes(name) || rules.some((rule) => rule.error !== undefined && nameOf(rule) === undefined))
+    return;
+  throw invalidRule(
+    `${place}: no rule here has the name ${formatForLog(name)}; the names are ${known.join(', ') || 'none'}`,
+  );
 }
 
 /** The name as declared. It is checked when the rule is planned. */
@@ -131,17 +161,18 @@ function nameOf({ rule }: DeclaredRule): string | undefined {
   return (rule as Partial<DeclaredRule['rule']> | null | undefined)?.name;
 }
 
-function rejectSharedCounters(rules: readonly PlannedRule[]): void {
+function rejectSharedCounters(rules: readonly PlannedRule[], attempt: Attempt): void {
   const byId = new Map<string, PlannedRule>();
   for (const rule of rules) {
     const other = byId.get(rule.id);
-    if (other !== undefined) {
+    byId.set(rule.id, rule);
+    if (other === undefined) continue;
+    attempt(() => {
       throw invalidRule(
         `${rule.place}: two rules without a name count by ${rule.key.spec} in ${rule.name} and would share a counter ` +
           `(the other: ${other.place}); give one of them a name`,
       );
-    }
-    byId.set(rule.id, rule);
+    });
   }
 }
 

@@ -1,6 +1,8 @@
 import type { OnStoreError } from '../core/check.js';
+import type { FreqLimitError } from '../core/errors.js';
 import type { KeyHasher } from '../core/key-hash.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
+import type { OptionErrors } from '../core/option-table.js';
 import type { CompiledKey } from './key/key-types.js';
 import type { ValueWatch } from './value-watch.js';
 import type { DenialMessage, FreqLimitRule, FromContext, OnMissingKey, Outcome, Scope } from './rule.js';
@@ -16,6 +18,8 @@ export interface DeclaredRule {
   readonly place: string;
   /** The place of its key, if that is another one: the named rule that is referred to. */
   readonly keyPlace?: string | undefined;
+  /** Why it is not known what the rule is, such as a wrong reference. */
+  readonly error?: FreqLimitError | undefined;
 }
 
 /** The module's options that apply to a rule without its own. */
@@ -27,6 +31,8 @@ export interface RuleDefaults {
   readonly onStoreError: OnStoreError;
   /** Hashes values from clients, if `hashKeys` is set. */
   readonly hashKey: KeyHasher;
+  /** The errors of wrong options, which have their defaults; `undefined` if all options are right. */
+  readonly errors?: OptionErrors | undefined;
 }
 
 /** The class and handler that a rule is planned for. They make its counters distinct. */

@@ -1,4 +1,4 @@
-import type { OptionHints } from '../core/option-hints.js';
+import type { OptionHint, OptionHints } from '../core/option-hints.js';
 import { windowName } from './window.js';
 
 /** Options that are not of a rule, but of the module. */
@@ -66,19 +66,21 @@ export const RULE_HINTS: OptionHints = {
   storage: ofModule('redis'),
   store: ofModule('redis'),
   storeClient: ofModule('redis'),
-  blockDuration: () => 'there is no block after a denial: clients wait until the window ends; leave it out',
-  execEvenly: () => 'requests are not delayed; for short bursts add a second rule with a short window',
+  blockDuration: {
+    advice: 'there is no block after a denial: clients wait until the window ends; leave it out',
+  },
+  execEvenly: { advice: 'requests are not delayed; for short bursts add a second rule with a short window' },
 };
 
-function ofModule(name: string): () => string {
-  return () => `write ${name} in FreqLimitModule.forRoot({ ${name}: … })`;
+function ofModule(name: string): OptionHint {
+  return { advice: `write ${name} in FreqLimitModule.forRoot({ ${name}: … })` };
 }
 
 /** Shows a length of time of another library as a window. */
-function windowFrom(toMs: (value: number) => number): (value: unknown) => string {
+function windowFrom(toMs: (value: number) => number): (value: unknown) => OptionHint {
   return (value) => {
     const window = typeof value === 'number' ? windowOfMs(toMs(value)) : undefined;
-    return window === undefined ? 'did you mean window?' : `did you mean window: '${window}'?`;
+    return window === undefined ? 'window' : `window: '${window}'`;
   };
 }
 

@@ -30,23 +30,23 @@ const ONLY_RULES = [
 export const CHECK_HINTS: OptionHints = {
   ...RULE_HINTS,
   ...Object.fromEntries(
-    ONLY_RULES.map((name) => [name, () => 'only rules of the guard have it; leave it out']),
+    ONLY_RULES.map((name) => [name, { advice: 'only rules of the guard have it; leave it out' }]),
   ),
   points: 'limit, or cost for the units of one call',
   id: 'key',
   ip: 'key',
   user: 'key',
-  controller: () => 'it needs the name of a rule; add rule',
-  handler: () => 'it needs the name of a rule; add rule',
+  controller: { advice: 'it needs the name of a rule; add rule' },
+  handler: { advice: 'it needs the name of a rule; add rule' },
   address: 'key',
 };
 
 /** Hints for options of a check that names a rule. */
 export const RULE_CHECK_HINTS: OptionHints = {
   ...CHECK_HINTS,
-  name: () => 'the rule has its own; leave it out',
-  countDenied: () => 'the rule has its own; leave it out',
-  onStoreError: () => 'the rule has its own; leave it out',
+  name: { advice: 'the rule has its own; leave it out' },
+  countDenied: { advice: 'the rule has its own; leave it out' },
+  onStoreError: { advice: 'the rule has its own; leave it out' },
   class: 'controller',
   method: 'handler',
   ip: 'address',

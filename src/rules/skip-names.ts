@@ -1,14 +1,12 @@
 import { formatForLog } from '../core/errors.js';
 
 /**
- * Recognizes arguments of `@SkipFreqLimit` that are not names.
- * @returns what is wrong and what to write instead; `undefined` if all are names
+ * Recognizes an argument of `@SkipFreqLimit` that is not a name.
+ * @returns what is wrong and what to write instead; `undefined` for a string
  */
-export function mistakeInNames(names: readonly unknown[]): string | undefined {
-  const index = names.findIndex((name) => typeof name !== 'string');
-  if (index < 0) return undefined;
-  const wrong = names[index];
-  return `${formatForLog(wrong)} is not the name of a rule; ${adviceFor(wrong)}`;
+export function mistakeInName(name: unknown): string | undefined {
+  if (typeof name === 'string') return undefined;
+  return `${formatForLog(name)} is not the name of a rule; ${adviceFor(name)}`;
 }
 
 function adviceFor(wrong: unknown): string {

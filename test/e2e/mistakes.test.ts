@@ -170,7 +170,7 @@ describe('options in the form of other libraries', () => {
     [
       'returns nothing',
       { useFactory: () => undefined },
-      'useFactory returned undefined, not an object with options',
+      'a factory returned undefined, not an object with options',
     ],
     [
       'returns throttlers',
@@ -192,10 +192,9 @@ describe('options in the form of other libraries', () => {
       'Limits has no method createFreqLimitOptions(); add it, and return the options from it',
     ],
   ])('are rejected if the factory %s', async (_, options, message) => {
-    expect(await startUpError({ imports: [forRootAsync(options)] })).toContain(
-      `FREQ_LIMIT_INVALID_OPTIONS: FreqLimitModule.forRootAsync: `,
-    );
-    expect(await startUpError({ imports: [forRootAsync(options)] })).toContain(message);
+    const error = await startUpError({ imports: [forRootAsync(options)] });
+    expect(error).toMatch(/^FREQ_LIMIT_INVALID_OPTIONS: FreqLimitModule/);
+    expect(error).toContain(message);
   });
 
   it('keep the error of a factory that has all its providers', async () => {
@@ -255,6 +254,23 @@ describe('decorators in the form of other libraries', () => {
     });
     expect(error).toContain('FREQ_LIMIT_INVALID_RULE: @SkipFreqLimit on Login.login: ');
     expect(error).toContain('is not the name of a rule; ');
+  });
+
+  it('are reported together with all other mistakes', async () => {
+    const login = apply(FreqLimit, 'login', 5);
+    const error = await startUpError({
+      imports: [forRoot({ throttlers: [], rules: [{ default: { ttl: 1_000, limit: 1 } }] })],
+      controllers: [login, apply(SkipFreqLimit, true)],
+    });
+    expect(error.split('\n')).toEqual([
+      'FREQ_LIMIT_INVALID_RULE: 4 mistakes in the configuration of nestjs-freq-limit:',
+      expect.stringMatching(/^FreqLimitModule: throttlers: is not an option; write rules: /),
+      expect.stringMatching(
+        /^rules\[0\] of FreqLimitModule: rules by name are not a rule; write each as a rule/,
+      ),
+      expect.stringMatching(/^@FreqLimit on Login\.login: "login" is not a window; /),
+      expect.stringMatching(/^@SkipFreqLimit on Login\.login: true is not the name of a rule; /),
+    ]);
   });
 
   it('are rejected without parentheses when the class is loaded', () => {

@@ -129,7 +129,7 @@ describe('the module', () => {
     [
       'a factory that returns undefined',
       () => FreqLimitModule.forRootAsync({ useFactory: () => undefined as never }),
-      /useFactory returned undefined, not an object with options/,
+      /a factory returned undefined, not an object with options/,
     ],
     [
       'a factory’s globalGuard',
@@ -148,7 +148,8 @@ describe('the module', () => {
       /redis: 6379 is not a URL/,
     ],
   ])('rejects %s when the application starts', async (_, module, message) => {
-    await expect(async () => compile(module())).rejects.toThrow(message);
+    const start = async () => (await compile(module())).init();
+    await expect(start()).rejects.toThrow(message);
   });
 
   it.each([

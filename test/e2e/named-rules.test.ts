@@ -128,7 +128,7 @@ describe('a reference stops the application', () => {
       ['1m', undefined],
       "the limit is missing; write @FreqLimit('1m', 5)",
     ],
-    ['with a wrong change', ['login', { limit: -1 }], '@FreqLimit on Sms.send: limit: -1 is not'],
+    ['with a wrong change', ['login', { limit: -1 }], '@FreqLimit on Sms.send: "login": limit: -1 is not'],
     ['with a name', ['login', { name: 'x' }], '@FreqLimit on Sms.send: "login": name: '],
   ])('%s', async (_, args, message) => {
     expect(await startUpError({ namedRules }, withDecorator(...args))).toContain(message);
@@ -144,6 +144,7 @@ describe('a reference stops the application', () => {
     const wrong = { login: { window: '1m', limit: -1 }, unused: { window: 'x' as never, limit: 1 } } as const;
     const message = await startUpError({ namedRules: wrong }, withDecorator('login'), withDecorator('login'));
     expect(message.split('\n')).toEqual([
+      '2 mistakes in the configuration of nestjs-freq-limit:',
       expect.stringContaining('namedRules.login of FreqLimitModule: limit: -1'),
       expect.stringContaining('namedRules.unused of FreqLimitModule: window: "x"'),
     ]);

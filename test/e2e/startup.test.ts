@@ -1,5 +1,11 @@
 import { Controller, Get, Injectable, type Type } from '@nestjs/common';
-import { FreqLimit, type FreqLimitRule, SkipFreqLimit, isFreqLimitError } from 'nestjs-freq-limit';
+import {
+  FreqLimit,
+  type FreqLimitError,
+  type FreqLimitRule,
+  SkipFreqLimit,
+  isFreqLimitError,
+} from 'nestjs-freq-limit';
 import { closeApps, startApp } from '../support/app.js';
 import { captureLog, logLine } from '../support/log.js';
 
@@ -21,7 +27,7 @@ function controllerWith(...decorators: MethodDecorator[]): Type {
   return SmsController;
 }
 
-async function startUpError(...controllers: Type[]): Promise<{ code: string; message: string }> {
+async function startUpError(...controllers: Type[]): Promise<FreqLimitError> {
   try {
     await startApp('express', { controllers });
   } catch (error) {
@@ -126,11 +132,11 @@ describe('a wrong declaration stops the application', () => {
   });
 
   it('reports all wrong declarations at once', async () => {
-    const { message } = await startUpError(
+    const { problems } = await startUpError(
       controllerWith(FreqLimit('1m', -1)),
       controllerWith(FreqLimit('1 year' as never, 1)),
     );
-    expect(message.split('\n')).toEqual([
+    expect(problems).toEqual([
       expect.stringContaining('limit: -1'),
       expect.stringContaining('window: "1 year"'),
     ]);

@@ -1,7 +1,9 @@
 import { Cluster, Redis } from 'ioredis';
 import { isFreqLimitError } from '../../src/core/errors.js';
 import { plainKey } from '../../src/core/key-hash.js';
-import { resolveOptions } from '../../src/freq-limit.resolve-options.js';
+import { Mistakes } from '../../src/core/mistakes.js';
+import type { ResolvedOptions } from '../../src/freq-limit.options.js';
+import { resolveOptions as resolve } from '../../src/freq-limit.resolve-options.js';
 import { thrownBy } from './fixtures.js';
 
 const DEFAULT_OPTIONS = {
@@ -35,6 +37,12 @@ const DEFAULT_OPTIONS = {
 
 const CLIENT = { status: 'ready', isCluster: false, evalsha: () => 1, eval: () => 1, del: () => 1 };
 const NODES = { cluster: [{ host: 'localhost', port: 7000 }] };
+
+/** The options; throws their errors as the start does. */
+function resolveOptions(given: unknown): ResolvedOptions {
+  const options = resolve(given);
+  return new Mistakes(options.errors?.values()).orThrow(options);
+}
 
 describe('resolveOptions', () => {
   it('fills in every default', () => {
@@ -273,9 +281,49 @@ describe('a wrong option', () => {
     (options) => {
       const error = thrownBy(() => resolveOptions(options));
       expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
-      expect(error.message).toContain('is not an object with the options redis, namespace, rules');
+      expect(error.message).toContain(', not an object with options; return {');
     },
   );
+
+  it('does not hide another, nor one in another object or list', () => {
+    const given = {
+      colour: 'red',
+      contextAdapters: { ws: { adress: () => '', request: 5 }, mqtt: 7, rpc: {} },
+      headers: 'yes',
+      skipAddresses: ['10.0.0.0/99', '10.0.0.1', 'host'],
+      redis: { hots: 'redis', prot: 6379 },
+      partitionKeys: true,
+      maxCounters: 0,
+      throttlers: [],
+    };
+    const { code, problems } = thrownBy(() => resolveOptions(given));
+    expect(code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
+    expect(problems.map((line) => line.replace(/ (?:is|needs) .*/, ''))).toEqual([
+      'FreqLimitModule: colour:',
+      'FreqLimitModule: throttlers:',
+      'FreqLimitModule: redis: hots:',
+      'FreqLimitModule: redis: prot:',
+      'FreqLimitModule: skipAddresses[0]: "10.0.0.0/99"',
+      'FreqLimitModule: skipAddresses[2]: "host"',
+      'FreqLimitModule: headers: "yes"',
+      'FreqLimitModule: contextAdapters.ws: adress:',
+      'FreqLimitModule: contextAdapters.ws: request: 5',
+      'FreqLimitModule: contextAdapters.mqtt: 7',
+      'FreqLimitModule: maxCounters: 0',
+      'FreqLimitModule: partitionKeys:',
+    ]);
+  });
+
+  it('is not a contradiction with another', () => {
+    expect(thrownBy(() => resolveOptions({ redis: 5, hashTag: () => 'one' })).problems).toHaveLength(1);
+    expect(thrownBy(() => resolveOptions({ hashKeys: 5, partitionKeys: true })).problems).toHaveLength(1);
+  });
+
+  it('has its default until the start fails', () => {
+    const { errors, ...options } = resolve({ headers: 'yes', namespace: 'shop', rules: 5 });
+    expect(options).toEqual({ ...DEFAULT_OPTIONS, namespace: 'shop' });
+    expect([...errors!.keys()]).toEqual(['rules', 'headers']);
+  });
 
   it('never shows a password', () => {
     const password = 'hunter2';

@@ -1,3 +1,4 @@
+import { formatError } from '../../core/errors.js';
 import { wholeNumber } from '../../core/validate.js';
 import { isUrl } from './check-redis-url.js';
 
@@ -8,11 +9,20 @@ export type OptionValues = Readonly<Record<string, unknown>>;
 export function valuesIn(given: object, known: ReadonlySet<string>): OptionValues {
   const values: Record<string, unknown> = {};
   for (const name of known) {
-    const value = (given as OptionValues)[name];
+    const value = readValue(given as OptionValues, name);
     // undefined must not override the limiter's own default
     if (value !== undefined) values[name] = value;
   }
   return values;
+}
+
+/** A getter of the user may throw. */
+function readValue(given: OptionValues, name: string): unknown {
+  try {
+    return given[name];
+  } catch (error) {
+    throw new TypeError(`${name}: cannot be read: ${formatError(error)}`, { cause: error });
+  }
 }
 
 /** Where options were found. */
@@ -23,7 +33,7 @@ interface Place {
   readonly isLenient?: boolean;
 }
 
-/** Throws for unknown option names. An instance of a class may have other properties, unless one looks like a typing error. */
+/** Throws an error for each unknown option name. An instance of a class may have other properties, unless one looks like a typing error. */
 export function rejectUnknown(
   given: object,
   known: ReadonlySet<string>,
@@ -31,15 +41,20 @@ export function rejectUnknown(
   { prefix = '', isLenient = false }: Place = {},
 ): void {
   const isPlain = [null, Object.prototype].includes(Object.getPrototypeOf(given) as object | null);
+  const errors: TypeError[] = [];
   for (const name of propertiesOf(given)) {
     if (known.has(name)) continue;
     const hint = hintFor(name);
-    if (hint !== undefined) throw new TypeError(`${prefix}${name}: is not an option here; ${hint}`);
-    if (isPlain && !isLenient)
-      throw new TypeError(
-        `${prefix}${name}: is not an option of ioredis 5.3 to 6.0; to use an option of a later version, pass a client`,
+    if (hint !== undefined) errors.push(new TypeError(`${prefix}${name}: is not an option here; ${hint}`));
+    else if (isPlain && !isLenient)
+      errors.push(
+        new TypeError(
+          `${prefix}${name}: is not an option of ioredis 5.3 to 6.0; to use an option of a later version, pass a client`,
+        ),
       );
   }
+  const [first, ...others] = errors;
+  if (first !== undefined) throw others.length === 0 ? first : new AggregateError(errors);
 }
 
 /** The names of an object's own properties and of the getters of its classes. */

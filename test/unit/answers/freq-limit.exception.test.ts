@@ -1,8 +1,10 @@
 import { HttpException } from '@nestjs/common';
+import { inspect } from 'node:util';
 import { toVerdict } from '../../../src/core/verdict.js';
 import {
   FreqLimitExceededException,
   isFreqLimitExceeded,
+  markExceeded,
 } from '../../../src/answers/freq-limit.exception.js';
 import { result } from '../fixtures.js';
 
@@ -29,6 +31,16 @@ describe('FreqLimitExceededException', () => {
     const exception = new FreqLimitExceededException(VERDICT);
     expect(exception.verdict).toBe(VERDICT);
     expect(JSON.stringify(exception.getResponse())).not.toContain('secret-key');
+  });
+
+  it('is printed without its mark, also an error of another transport', () => {
+    expect(inspect(new FreqLimitExceededException(VERDICT))).not.toContain('Symbol');
+    const marked = markExceeded(new Error('denied'), VERDICT);
+    expect(inspect(marked)).not.toContain('Symbol');
+    const other = toVerdict([result()]);
+    const again = markExceeded(marked, other);
+    expect([marked, again].map(isFreqLimitExceeded)).toEqual([true, true]);
+    expect([marked, again]).toMatchObject([{ verdict: VERDICT }, { verdict: other }]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import {
   FreqLimitError,
   formatError,
@@ -91,6 +92,20 @@ describe('FreqLimitError', () => {
   ])('%p has the code %s', (make, code) => {
     const cause = new Error('why');
     expect(make('wrong', cause)).toMatchObject({ name: 'FreqLimitError', code, message: 'wrong', cause });
+  });
+
+  it('has its message as its only problem, unless it has several', () => {
+    expect(new FreqLimitError('FREQ_LIMIT_STORE_FAILED', 'what').problems).toEqual(['what']);
+    const problems = ['one', 'two'];
+    expect(new FreqLimitError('FREQ_LIMIT_INVALID_RULE', 'both', { problems }).problems).toBe(problems);
+  });
+
+  it('is printed with its message and its code, and nothing else', () => {
+    const error = new FreqLimitError('FREQ_LIMIT_STORE_FAILED', 'what', { problems: ['one', 'two'] });
+    error.stack = 'FreqLimitError: what\n    at app.js:1:2';
+    expect(inspect(error)).toBe(
+      "FreqLimitError: what\n    at app.js:1:2 {\n  code: 'FREQ_LIMIT_STORE_FAILED'\n}",
+    );
   });
 
   it.each([

@@ -14,6 +14,7 @@ const reader = new OptionReader('here', invalidOptions);
 
 function parseSize(size: unknown, at: OptionReader): number {
   if (size === 'huge') throw at.invalid('size', 'is too large');
+  if (size === 'odd') throw new AggregateError([new TypeError('has no unit'), new TypeError('is odd')]);
   if (typeof size !== 'string') throw new RangeError('not a size');
   return size.length;
 }
@@ -61,14 +62,73 @@ describe('OptionTable', () => {
     [{ limit: 1, mode: null }, "here: mode: null is not one of 'a', 'b'"],
     [{ limit: 1, size: 5 }, 'here: size: not a size'],
     [{ limit: 1, size: 'huge' }, 'here: size: is too large'],
-    [{ limit: -1, mode: 'c' }, 'here: limit: -1 is not a whole number from 0 to 2^53 - 1'],
   ])('throws for %j', (given, message) => {
     const error = thrownBy(() => TABLE.read(given, reader));
     expect(error).toMatchObject({ code: 'FREQ_LIMIT_INVALID_OPTIONS', message });
   });
 
-  it('keeps the error of a parser as the cause', () => {
-    expect(thrownBy(() => TABLE.read({ limit: 1, size: 5 }, reader)).cause).toBeInstanceOf(RangeError);
+  it('throws one error for all wrong options: unknown names, then in the order of the table', () => {
+    const error = thrownBy(() => TABLE.read({ open: 1, size: 5, colour: 'red', limit: -1 }, reader));
+    expect(error.problems).toEqual([
+      'here: colour: is not an option (options: limit, mode, size, open)',
+      'here: limit: -1 is not a whole number from 0 to 2^53 - 1',
+      'here: size: not a size',
+      'here: open: 1 is not true or false',
+    ]);
+  });
+
+  it('does not report an option as missing that has the name of another library', () => {
+    expect(thrownBy(() => TABLE.read({ max: 5, mode: 'c' }, reader)).problems).toEqual([
+      'here: max: is not an option; did you mean limit?',
+      "here: mode: \"c\" is not one of 'a', 'b'",
+    ]);
+  });
+
+  it('does not report an option as missing that has a similar name', () => {
+    expect(thrownBy(() => TABLE.read({ limt: 5 }, reader)).problems).toEqual([
+      'here: limt: is not an option; did you mean limit?',
+    ]);
+  });
+
+  it('names an option whose getter throws, and keeps that error', () => {
+    const cause = new TypeError('no vault');
+    const given = {
+      get limit(): number {
+        throw cause;
+      },
+    };
+    const error = thrownBy(() => TABLE.read(given, reader));
+    expect(error.message).toBe('here: limit: cannot be read: no vault');
+    expect(error.cause).toBe(cause);
+  });
+
+  it('can return the errors by option, with the default in place of a wrong value', () => {
+    const { values, errors } = TABLE.readAll({ limit: 5, mode: 'c', size: 'abc' }, reader);
+    expect(values).toEqual({ limit: 5, mode: 'a', size: 3, open: undefined });
+    expect([...errors.keys()]).toEqual(['mode']);
+    const nothing = TABLE.readAll(5, reader);
+    expect(nothing.values).toEqual({ limit: undefined, mode: 'a', size: 0, open: undefined });
+    expect([...nothing.errors.keys()]).toEqual(['']);
+  });
+
+  it('has a line for each error of a parser', () => {
+    const { problems } = thrownBy(() => TABLE.read({ limit: 1, size: 'odd' }, reader));
+    expect(problems).toEqual(['here: size: has no unit', 'here: size: is odd']);
+  });
+
+  it('does not list an option that belongs elsewhere', () => {
+    const parse = (): never => {
+      throw new TypeError('write it next to the others');
+    };
+    const table = new OptionTable({
+      limit: { validator: COUNT, default: 1 },
+      name: { parse, default: undefined, isElsewhere: true },
+    });
+    expect(table.names).toEqual(['limit']);
+    expect(thrownBy(() => table.read({ name: 'x', size: 1 }, reader)).problems).toEqual([
+      'here: size: is not an option (options: limit)',
+      'here: name: write it next to the others',
+    ]);
   });
 
   it('does not compile without an entry for each option, or with an unknown one', () => {

@@ -1,4 +1,4 @@
-import { framesOf } from '../../../src/core/stack-frames.js';
+import { framesOf, shortenStack } from '../../../src/core/stack-frames.js';
 
 const FORGED =
   'x\n    at [Nest] 1  - LOG [Auth] admin logged in from 10.0.0.1\n[Nest] 2 - ERROR forged\n    at +8613800000000';
@@ -75,5 +75,42 @@ describe('the frames of an error', () => {
     for (let i = 0; i < 20; i++) for (const error of errors) framesOf(error);
     expect(performance.now() - startMs).toBeLessThan(2_000);
     for (const error of errors) expect((framesOf(error) ?? '').length).toBeLessThan(8_193);
+  });
+});
+
+describe('shortenStack', () => {
+  /** Calls a function as a library does. */
+  const library = (call: () => void): void => {
+    [0].forEach(call);
+  };
+
+  it('leaves the frames of the application, above the function that was called', () => {
+    const error = new Error('two\nlines');
+    const entry = (): void => {
+      shortenStack(error, entry);
+    };
+    library(entry);
+    const lines = error.stack!.split('\n');
+    expect(lines.slice(0, 2)).toEqual(['Error: two', 'lines']);
+    expect(lines.slice(2).join()).toContain('stack-frames.test.ts');
+    expect(lines.slice(2).join()).not.toMatch(/entry|node_modules|node:/);
+  });
+
+  it('leaves one frame if there are only those of libraries', async () => {
+    const error = new Error('wrong');
+    await new Promise<void>((resolve) => {
+      const entry = (): void => {
+        shortenStack(error, entry);
+        resolve();
+      };
+      setImmediate(entry);
+    });
+    expect(error.stack!.split('\n')).toEqual(['Error: wrong', expect.stringMatching(/^ {4}at .*node:/)]);
+  });
+
+  it('does not change how long other stacks are', () => {
+    const { stackTraceLimit } = Error;
+    shortenStack(new Error('wrong'), () => undefined);
+    expect(Error.stackTraceLimit).toBe(stackTraceLimit);
   });
 });

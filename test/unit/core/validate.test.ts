@@ -13,6 +13,7 @@ import {
 import { thrownBy } from '../fixtures.js';
 
 class WrongOption extends Error {}
+const BROKEN = new Error('bad window');
 const reader = new OptionReader('@FreqLimit on A.b', (message, cause) => new WrongOption(message, { cause }));
 
 describe('a validator', () => {
@@ -68,7 +69,7 @@ describe('OptionReader', () => {
     },
   );
 
-  const hints = { ttl: 'window', age: (value: unknown) => `${String(value)} is too old` };
+  const hints = { ttl: 'window', age: (value: unknown) => ({ advice: `${String(value)} is too old` }) };
   it.each([
     [{ ttl: 1 }, 'ttl: is not an option; did you mean window?'],
     [{ limt: 1 }, 'limt: is not an option; did you mean limit?'],
@@ -80,13 +81,17 @@ describe('OptionReader', () => {
     expect(() => reader.object(value, ['window', 'limit'], hints)).toThrow(message);
   });
 
-  it('adds place and option to the error of a parser, and keeps it as the cause', () => {
-    const cause = new RangeError('bad window');
+  it.each<[string, Error, Error | undefined]>([
+    ['not a parser’s own, whose message is shown already', new RangeError('bad window'), undefined],
+    ['that which led to it', new TypeError('bad window', { cause: BROKEN }), BROKEN],
+    ['any other error', BROKEN, BROKEN],
+  ])('adds place and option to the error of a parser; the cause is %s', (_, thrown, cause) => {
     const error = thrownBy(() =>
       reader.parsed('window', () => {
-        throw cause;
+        throw thrown;
       }),
     );
-    expect(error).toMatchObject({ message: '@FreqLimit on A.b: window: bad window', cause });
+    expect(error.message).toBe('@FreqLimit on A.b: window: bad window');
+    expect(error.cause).toBe(cause);
   });
 });

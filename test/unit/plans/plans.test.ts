@@ -1,5 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { Query, Resolver } from '@nestjs/graphql';
+import { Mistakes } from '../../../src/core/mistakes.js';
 import { FreqLimit } from '../../../src/decorators/freq-limit.decorator.js';
 import type { FreqLimitPlans } from '../../../src/plans/plans.js';
 import type { ClassRef } from '../../../src/rules/class-ref.js';
@@ -26,7 +27,7 @@ class Words {
 function startUp(plans: FreqLimitPlans): void {
   plans.planKnownClasses();
   plans.planClassesOfInstances();
-  plans.throwErrors();
+  new Mistakes(plans.errors()).orThrow(undefined);
 }
 
 function limitOf(plans: FreqLimitPlans, classRef: ClassRef, name: string): unknown {
@@ -99,26 +100,26 @@ describe('wrong declarations', () => {
       { controllers: [ofClass(Wrong)], providers: [ofFactory(new WrongToo())] },
       { rules: [{ window: '1m', limit: -7 }], namedRules: { login: { window: '1m', limit: -8 } } },
     );
-    plans.planKnownClasses();
-    plans.planClassesOfInstances();
     const error = thrownBy(() => {
-      plans.throwErrors();
+      startUp(plans);
     });
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
-    expect(error.message.split('\n').map((line) => line.split(': ')[0])).toEqual([
-      'namedRules.login of FreqLimitModule',
+    expect(error.problems.map((line) => line.split(': ')[0])).toEqual([
       'rules[0] of FreqLimitModule',
+      'namedRules.login of FreqLimitModule',
+      '@FreqLimit on Wrong.one',
+      '@FreqLimit on Wrong.two',
+      '@FreqLimit on WrongToo.word',
     ]);
   });
 
   it('are reported together, with class and method, also those of what factories made', () => {
     const plans = plansOf({ controllers: [ofClass(Wrong)], providers: [ofFactory(new WrongToo())] });
-    plans.planKnownClasses();
-    plans.planClassesOfInstances();
     const { message } = thrownBy(() => {
-      plans.throwErrors();
+      startUp(plans);
     });
     expect(message.split('\n')).toEqual([
+      '3 mistakes in the configuration of nestjs-freq-limit:',
       expect.stringMatching(/^@FreqLimit on Wrong\.one: limit: -1 /),
       expect.stringMatching(/^@FreqLimit on Wrong\.two: limit: 1\.5 /),
       expect.stringMatching(/^@FreqLimit on WrongToo\.word: window: "1 year"/),

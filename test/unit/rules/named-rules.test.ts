@@ -1,4 +1,6 @@
+import { invalidOptions } from '../../../src/core/errors.js';
 import { NamedRuleSet } from '../../../src/rules/named-rules.js';
+import type { DeclaredRule } from '../../../src/rules/planned-rule.js';
 import type { FreqLimitRule } from '../../../src/rules/rule.js';
 import { declared, DEFAULTS, thrownBy } from '../fixtures.js';
 
@@ -10,7 +12,12 @@ const resolve = (
   named: string,
   changes: unknown = {},
 ): FreqLimitRule | undefined =>
-  setOf(rules).resolve({ rules: [{ ...declared(changes), named }], skip: undefined }).rules[0]?.rule;
+  ruleOf(setOf(rules).resolve({ rules: [{ ...declared(changes), named }], skip: undefined }).rules[0]!);
+
+function ruleOf({ rule, error }: DeclaredRule): FreqLimitRule {
+  if (error !== undefined) throw error;
+  return rule;
+}
 
 describe('NamedRuleSet', () => {
   it('resolves a reference to the rule of its name, at the place of the reference', () => {
@@ -69,6 +76,37 @@ describe('NamedRuleSet', () => {
     expect(error.message.startsWith('the handler: ')).toBe(true);
   });
 
+  it('reports all mistakes of a rule, and of a reference', () => {
+    const { errors } = setOf({ 'a b': { name: 'x', limit: -1, ttl: 5 } });
+    expect(errors.flatMap(({ problems }) => problems)).toEqual([
+      expect.stringMatching(/^namedRules of FreqLimitModule: "a b" is not a name of 1 to 64/),
+      expect.stringMatching(
+        /^namedRules of FreqLimitModule: "a b": ttl: is not an option; did you mean window: '5s'\?/,
+      ),
+      expect.stringMatching(/^namedRules of FreqLimitModule: "a b": limit: -1 is not/),
+      expect.stringMatching(/^namedRules of FreqLimitModule: "a b": name: a named rule has its name in/),
+    ]);
+    const changes = { name: 'x', limit: -1, ttl: 5 };
+    expect(thrownBy(() => resolve({ login: LOGIN }, 'logn', changes)).problems).toEqual([
+      expect.stringMatching(/^the handler: no rule in namedRules of FreqLimitModule has the name "logn"/),
+      expect.stringMatching(/^the handler: "logn": ttl: is not an option/),
+      expect.stringMatching(/^the handler: "logn": limit: -1 is not/),
+      expect.stringMatching(/^the handler: "logn": name: a named rule has its name in/),
+    ]);
+  });
+
+  it('does not list the name among the options', () => {
+    const [error] = setOf({ login: { ...LOGIN, colour: 'red' } }).errors;
+    expect(error?.message).toMatch(/\(options: window, limit, key, normalize, scope, /);
+  });
+
+  it('does not know its names if the option itself is wrong', () => {
+    const wrong = invalidOptions('FreqLimitModule: namedRules: 5 is not an object');
+    const rules = new NamedRuleSet({}, { ...DEFAULTS, errors: new Map([['namedRules', wrong]]) });
+    const level = { rules: [{ ...declared({}), named: 'login' }], skip: undefined };
+    expect(rules.resolve(level).rules.map(({ error }) => error)).toEqual([wrong]);
+  });
+
   it('says so if there are no names', () => {
     expect(thrownBy(() => resolve({}, 'login')).message).toContain('the names are none');
   });
@@ -91,7 +129,7 @@ describe('NamedRuleSet', () => {
     ['a name like a window', { '1m': LOGIN }, '"1m" is not a name, because it looks like a window'],
     ['a wrong key', { login: { ...LOGIN, key: 'ip' } }, 'key: '],
   ])('reports a rule with %s, and throws its error for each reference', (_, rules, message) => {
-    const { errors: problems } = setOf(rules);
+    const problems = setOf(rules).errors.map(({ message }) => message);
     expect(problems).toEqual([expect.stringContaining(message)]);
     const [name] = Object.keys(rules);
     expect(thrownBy(() => resolve(rules, name!)).message).toBe(problems[0]);

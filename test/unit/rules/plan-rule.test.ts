@@ -162,6 +162,28 @@ describe('a wrong rule', () => {
     expect(error.message).toContain('is not an object with the options window, limit, key');
   });
 
+  it('has a line for each wrong option', () => {
+    const { code, problems } = thrownBy(() => plan({ window: '1x', limit: -1, ttl: 5, scope: 'route' }));
+    expect(code).toBe('FREQ_LIMIT_INVALID_RULE');
+    expect(problems.map((line) => line.slice(PLACE.length, PLACE.length + 9))).toEqual([
+      ': ttl: is',
+      ': window:',
+      ': limit: ',
+      ': scope: ',
+    ]);
+  });
+
+  it('is not compared with a key that is wrong itself', () => {
+    const wrongKey = { window: '1m', limit: 1, key: 5, normalize: { 'body.email': 'email' } };
+    expect(thrownBy(() => plan(wrongKey)).problems).toEqual([
+      expect.stringContaining(': key: 5 is not a key'),
+    ]);
+    const error = new FreqLimitError('FREQ_LIMIT_INVALID_OPTIONS', 'defaultKey: wrong');
+    const defaults = { ...DEFAULTS, errors: new Map([['defaultKey', error]]) };
+    const withDefault = { ...wrongKey, key: undefined };
+    expect(thrownBy(() => plan(withDefault, 'handler', OWNER, defaults))).toBe(error);
+  });
+
   it('keeps its message on one line whatever the rule contains', () => {
     expect(thrownBy(() => plan({ ...RULE, name: 'a\nforged line' })).message).not.toContain('\n');
   });

@@ -1,3 +1,5 @@
+import { invalidOptions } from '../../../src/core/errors.js';
+import { Mistakes } from '../../../src/core/mistakes.js';
 import { type Level, planOf } from '../../../src/rules/plan.js';
 import { DEFAULTS, declared, OWNER, thrownBy } from '../fixtures.js';
 import type { Scope } from '../../../src/rules/rule.js';
@@ -110,6 +112,59 @@ describe('names in headers', () => {
     ],
   ])('are %s', (_, rules, names) => {
     expect(shown(level('handler', rules))?.map(([name]) => name)).toEqual(names);
+  });
+});
+
+describe('all mistakes at once', () => {
+  function problemsOf(...levels: Level[]): readonly string[] {
+    const mistakes = new Mistakes();
+    planOf(levels, OWNER, DEFAULTS, undefined, mistakes.attempt);
+    return mistakes.error?.problems ?? [];
+  }
+
+  it('have a line for each wrong rule, name and skip', () => {
+    const controller = level('controller', [{ limit: -1 }, { window: '1x', limit: -2, ttl: 5 }]);
+    const rules = [{ name: 'x' }, { name: 'x', limit: -3 }, {}, {}];
+    const problems = problemsOf(GLOBAL, controller, level('handler', rules, ['dayly', 'x', 'wekly']));
+    expect(problems.map((line) => line.slice(0, 50))).toEqual([
+      'the controller: limit: -1 is not a whole number fr',
+      'the controller: ttl: is not an option; did you mea',
+      'the controller: window: "1x" is not a window; expe',
+      'the controller: limit: -2 is not a whole number fr',
+      'the handler: limit: -3 is not a whole number from ',
+      'the handler: name: two rules have the name "x"; re',
+      '@SkipFreqLimit on the handler: no rule here has th',
+      '@SkipFreqLimit on the handler: no rule here has th',
+      'the handler: two rules without a name count by {ip',
+    ]);
+  });
+
+  it('include those of rules that are skipped or replaced', () => {
+    const outer = level('controller', [{ name: 'x', limit: -1 }]);
+    expect(problemsOf(outer, level('handler', [{ name: 'x' }, { limit: -2 }], []))).toEqual([
+      expect.stringMatching(/^the controller: limit: -1/),
+      expect.stringMatching(/^the handler: limit: -2/),
+    ]);
+  });
+
+  it('leave a plan of the rules that are right', () => {
+    const { attempt } = new Mistakes();
+    const plan = planOf(
+      [level('handler', [{ limit: -1 }, { limit: 4 }])],
+      OWNER,
+      DEFAULTS,
+      undefined,
+      attempt,
+    );
+    expect(plan?.rules.map(({ limit }) => limit)).toEqual([4]);
+  });
+
+  it('do not include names of rules that are not known because of another mistake', () => {
+    const unknown: Level = {
+      rules: [{ ...declared({}, 'app'), error: invalidOptions('rules: wrong') }],
+      skip: undefined,
+    };
+    expect(problemsOf(unknown, level('handler', [], ['daily']))).toEqual(['rules: wrong']);
   });
 });
 

@@ -1,0 +1,39 @@
+import { type OptionEntry, OptionTable } from '../core/option-table.js';
+import { ENTRIES, keyOf, type RuleReader } from './plan-rule.js';
+import type { RuleDefaults } from './planned-rule.js';
+import { RULE_HINTS } from './rule-hints.js';
+
+const NAME_ELSEWHERE: OptionEntry = {
+  parse: () => {
+    throw new TypeError('a named rule has its name in namedRules; remove this option');
+  },
+  default: undefined,
+  isElsewhere: true,
+};
+const EXCEPT_NAME = { ...ENTRIES, name: NAME_ELSEWHERE };
+
+const NAMED_RULE = new OptionTable(EXCEPT_NAME, RULE_HINTS);
+/** A reference may leave out any option. */
+const CHANGES = new OptionTable(
+  Object.fromEntries(
+    Object.entries<OptionEntry>(EXCEPT_NAME).map(([name, entry]) => [name, { ...entry, default: undefined }]),
+  ),
+  RULE_HINTS,
+);
+
+/**
+ * Checks an entry of `namedRules`.
+ * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` with a line for each wrong option
+ */
+export function checkNamedRule(rule: unknown, reader: RuleReader, defaults: RuleDefaults): void {
+  const { values, errors } = NAMED_RULE.readAll(rule, reader);
+  keyOf(values, errors, reader, defaults);
+}
+
+/**
+ * Checks what a reference changes in a rule.
+ * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` with a line for each wrong option
+ */
+export function checkChanges(changes: unknown, reader: RuleReader): void {
+  CHANGES.read(changes, reader);
+}
