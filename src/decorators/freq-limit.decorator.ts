@@ -1,6 +1,8 @@
 import { declareReference, declareRule, nextOrder } from '../rules/metadata.js';
 import type { FreqLimitRule, FromContext, KeySpec, RuleChanges, Window } from '../rules/rule.js';
 import { classOrMethodDecorator } from './class-or-method.js';
+import { rejectWithoutParentheses } from './decorated-place.js';
+import { readRuleArguments } from './rule-arguments.js';
 
 /**
  * Limits how many requests a handler may get, or all handlers of a controller together:
@@ -39,26 +41,12 @@ export function FreqLimit<Name extends string>(
   name: Name extends Window ? never : Name,
   changes?: RuleChanges,
 ): ClassDecorator & MethodDecorator;
-export function FreqLimit(
-  first: FreqLimitRule | string | number | FromContext<Window>,
-  second?: number | FromContext<number> | RuleChanges,
-  key?: KeySpec,
-): ClassDecorator & MethodDecorator {
+export function FreqLimit(...given: readonly unknown[]): ClassDecorator & MethodDecorator {
+  rejectWithoutParentheses('@FreqLimit', "@FreqLimit('1m', 5)", given);
   const order = nextOrder();
-  if (typeof first === 'string' && isChanges(second) && key === undefined) {
-    const reference = { named: first, changes: second === undefined ? {} : { ...second } };
-    return classOrMethodDecorator('@FreqLimit', (target, handler) => {
-      declareReference(reference, order, target, handler);
-    });
-  }
-  const isRule = typeof first === 'object' && second === undefined;
-  const rule = isRule ? { ...first } : ({ window: first, limit: second, key } as FreqLimitRule);
+  const read = readRuleArguments(given);
   return classOrMethodDecorator('@FreqLimit', (target, handler) => {
-    declareRule(rule, order, target, handler);
+    if (read.named === undefined) declareRule(read.rule, order, target, handler);
+    else declareReference(read, order, target, handler);
   });
-}
-
-/** Whether the second argument is not a limit. */
-function isChanges(second: unknown): second is RuleChanges | undefined {
-  return second === undefined || (typeof second === 'object' && second !== null && !Array.isArray(second));
 }

@@ -10,6 +10,7 @@ import {
   rejectUnknown,
   valuesIn,
 } from './option-values.js';
+import { adviceForValue } from './redis-hints.js';
 import type { RedisConnectionOptions } from './redis-options.js';
 
 /** Options that say where the server is. */
@@ -25,7 +26,7 @@ export function readServer(given: object, expected: string): RedisConnectionOpti
   // a custom Connector may read options of its own; options without any place get another error below
   const isLenient = !hasPlace || options['Connector'] !== undefined;
   rejectUnknown(given, SERVER_NAMES, hintForServer, { isLenient });
-  if (!hasPlace) throw new TypeError(`${formatForLog(given)} is not ${expected}`);
+  if (!hasPlace) throw new TypeError(`${formatForLog(given)} is not ${expected}${adviceForValue(given)}`);
   checkPlace(options);
   return options;
 }
@@ -38,12 +39,13 @@ function hintForServer(name: string): string | undefined {
 function checkPlace({ host, port, path, db, sentinels, name, role }: OptionValues): void {
   if (host !== undefined && !isNonEmptyString(host))
     throw new TypeError(`host: ${formatForLog(host)} is not a name or an address`);
+  if (isNonEmptyString(host)) rejectUrlAsHost(host);
   if (port !== undefined && !isPort(port))
-    throw new TypeError(`port: ${formatForLog(port)} is not a port, 1 to 65535`);
+    throw new TypeError(`port: ${formatForLog(port)} is not a port, 1 to 65535${numberHint(port)}`);
   if (isSet(path) && !isNonEmptyString(path))
     throw new TypeError(`path: ${formatForLog(path)} is not the path of a unix socket`);
   if (db !== undefined && !COUNT.test(db))
-    throw new TypeError(`db: ${formatForLog(db)} is not ${COUNT.expected}`);
+    throw new TypeError(`db: ${formatForLog(db)} is not ${COUNT.expected}${numberHint(db)}`);
   if (isSet(path)) rejectTogether('path', { host, port, sentinels });
   if (isSet(sentinels)) {
     rejectTogether('sentinels', { host, port });
@@ -53,6 +55,20 @@ function checkPlace({ host, port, path, db, sentinels, name, role }: OptionValue
       "name: is the primary's name among the sentinels, but sentinels is missing; to name the connection, use connectionName",
     );
   }
+}
+
+/** ioredis would look for a server of this name. */
+function rejectUrlAsHost(host: string): void {
+  if (host.includes('/')) {
+    throw new TypeError(
+      "host: is not the name of a host, because it contains a slash; for a URL write redis: 'redis://host:6379'",
+    );
+  }
+  if (/^[^:]+:\d+$/.test(host)) throw new TypeError('host: contains a port; write { host, port }');
+}
+
+function numberHint(value: unknown): string {
+  return typeof value === 'string' ? '; convert the string with Number(…)' : '';
 }
 
 function checkSentinels(sentinels: unknown, name: unknown, role: unknown): void {
