@@ -20,6 +20,7 @@ import { DecisionSaver } from './decisions/decision-saver.js';
 import type { VerdictEvents } from './decisions/events.js';
 import { decideOnce } from './decisions/decide-once.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
+import { checkGuard } from './nest/made-by-nest.js';
 import type { FreqLimitPlans } from './plans/plans.js';
 import { RequestDebugLog } from './rules/debug-log.js';
 import { evaluate } from './rules/evaluate.js';
@@ -53,14 +54,15 @@ export class FreqLimitGuard implements CanActivate {
   private readonly debugLog = RequestDebugLog.ifEnabled();
 
   constructor(
-    @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
+    @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     @Inject(FREQ_LIMIT_ADAPTERS) private readonly adapters: Adapters,
     @Inject(FREQ_LIMIT_EVENTS) private readonly events: VerdictEvents,
     @Inject(HttpAdapterHost) http: HttpAdapterHost,
     @Inject(ApplicationConfig) private readonly config: ApplicationConfig,
   ) {
+    checkGuard(FreqLimitGuard, new.target, config);
     this.headers = new ResponseHeaders(http, options);
     this.exceptions = new Exceptions(options, this.headers);
     this.decisions = new DecisionSaver(store);

@@ -8,7 +8,6 @@ import {
 } from '@nestjs/common';
 import { DiscoveryModule, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { Adapters } from './contexts/adapters.js';
-import { formatForLog, invalidOptions } from './core/errors.js';
 import { Mistakes } from './core/mistakes.js';
 import { shortenStack } from './core/stack-frames.js';
 import type { Store } from './core/store.js';
@@ -20,8 +19,9 @@ import {
   FREQ_LIMIT_RESOLVED_OPTIONS,
   FREQ_LIMIT_STORE,
 } from './core/tokens.js';
-import { BOOLEAN, OptionReader } from './core/validate.js';
 import { VerdictEvents } from './decisions/events.js';
+import { checkForRoot, checkForRootAsync } from './freq-limit.check-registration.js';
+import { withFactoryErrors } from './freq-limit.options-factory.js';
 import { FreqLimitGuard } from './freq-limit.guard.js';
 import { FreqLimitHealthIndicator } from './freq-limit.health-indicator.js';
 import {
@@ -35,7 +35,8 @@ import { FreqLimitService } from './freq-limit.service.js';
 import { FirstInit, FirstInitModule } from './nest/first-init.js';
 import { gatewayServers } from './nest/gateways.js';
 import { nestLog } from './nest/log.js';
-import { requireSingleRegistration } from './nest/single-registration.js';
+import { checkModule } from './nest/made-by-nest.js';
+import { rejectBareImport, requireSingleRegistration } from './nest/single-registration.js';
 import { documentDenials } from './plans/open-api.js';
 import { FreqLimitPlans } from './plans/plans.js';
 import { prepareHandlers } from './plans/prepare-handlers.js';
@@ -44,21 +45,12 @@ import { createStore } from './store/create-store.js';
 import { storeOrError, UnusableStore } from './store/unusable-store.js';
 import { StartUpWarnings } from './warnings/start-up-warnings.js';
 
-const ASYNC_PROPERTIES = [
-  'imports',
-  'inject',
-  'useFactory',
-  'useClass',
-  'useExisting',
-  'provideInjectionTokensFrom',
-  'global',
-  'globalGuard',
-];
-
 /** Rate limits for handlers. Import it once, in the root module of the application. */
 @Module({
   imports: [DiscoveryModule, FirstInitModule],
   providers: [
+    // forRoot and forRootAsync replace it
+    { provide: FREQ_LIMIT_OPTIONS, useFactory: rejectBareImport, inject: [ModulesContainer] },
     { provide: FREQ_LIMIT_RESOLVED_OPTIONS, useFactory: resolveOptions, inject: [FREQ_LIMIT_OPTIONS] },
     {
       provide: FREQ_LIMIT_STORE,
@@ -99,15 +91,16 @@ export class FreqLimitModule
   implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown
 {
   constructor(
+    @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_ADAPTERS) private readonly adapters: Adapters,
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) options: ResolvedOptions,
-    @Inject(FREQ_LIMIT_STORE) private readonly store: Store,
     @Inject(FREQ_LIMIT_PLANS) private readonly plans: FreqLimitPlans,
     @Inject(StartUpWarnings) private readonly warnings: StartUpWarnings,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
     @Inject(FirstInit) firstInit: FirstInit,
   ) {
     super();
+    checkModule(FreqLimitModule, firstInit);
     // start-up begins here: its steps are at the end of this class, in their order
     this.prepareKnownClasses(options);
     firstInit.run(() => {
@@ -118,19 +111,14 @@ export class FreqLimitModule
 
   /** Configures the module. Without options, counters are kept in the memory of this process. */
   static override forRoot(options: typeof OPTIONS_TYPE = {}): DynamicModule {
-    checkExtras('FreqLimitModule.forRoot', options);
+    checkForRoot(options);
     return super.forRoot(options);
   }
 
   /** Configures the module with options from a provider: `useFactory`, `useClass` or `useExisting`. */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
-    const place = 'FreqLimitModule.forRootAsync';
-    checkExtras(place, options);
-    new OptionReader(place, invalidOptions).object(options, ASYNC_PROPERTIES);
-    if ([options.useFactory, options.useClass, options.useExisting].filter(Boolean).length !== 1) {
-      throw invalidOptions(`${place}: give one of useFactory, useClass and useExisting`);
-    }
-    return super.forRootAsync(options);
+    checkForRootAsync(options);
+    return withFactoryErrors(super.forRootAsync(options), options);
   }
 
   // The steps of start-up, in their order. Before them, Nest has made the providers above: the options are read, and there is
@@ -180,19 +168,4 @@ export class FreqLimitModule
     this.adapters.unwatchConnections();
     await this.store.close();
   }
-}
-
-/** Checks what is needed before the options are read. Nest copies only own properties, so inherited ones would be lost. */
-function checkExtras(place: string, options: unknown): void {
-  const prototype: unknown = Object.getPrototypeOf(Object(options));
-  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null;
-  if (typeof options !== 'object' || options === null || !isPlain) {
-    throw invalidOptions(
-      `${place}: ${formatForLog(options)} is not a plain object with options; pass a class as useClass`,
-    );
-  }
-  const reader = new OptionReader(place, invalidOptions);
-  const { global, globalGuard } = options as Readonly<Record<string, unknown>>;
-  reader.optional('global', global, BOOLEAN);
-  reader.optional('globalGuard', globalGuard, BOOLEAN);
 }

@@ -1,4 +1,4 @@
-import type { ExceptionFactory } from './answers/answer-options.js';
+import { readExceptionFactory } from './answers/answer-options.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import { type IsSkipped, skipByAddress, skipByUserAgent } from './contexts/skip-clients.js';
 import { formatForLog, invalidOptions } from './core/errors.js';
@@ -16,9 +16,10 @@ import {
   wholeNumber,
 } from './core/validate.js';
 import type { FreqLimitHook } from './decisions/events.js';
+import { mistakeInOptions, MODULE_HINTS } from './freq-limit.option-hints.js';
 import type { FreqLimitOptions, ResolvedOptions } from './freq-limit.options.js';
 import type { NamedRules } from './rules/named-rules.js';
-import type { FreqLimitRule } from './rules/rule.js';
+import { readRules } from './rules/read-rules.js';
 import { FROM_CONTEXT, MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, checkKey } from './rules/validators.js';
 import { readRedisOption } from './store/redis/check-redis-option.js';
 import type { MemoryReason } from './store/memory/memory-warnings.js';
@@ -27,10 +28,6 @@ import { isClustered, type RedisOption } from './store/redis/redis-option.js';
 
 const PLACE = 'FreqLimitModule';
 
-const RULES: Validator<readonly (FreqLimitRule | string)[]> = {
-  test: (value): value is readonly (FreqLimitRule | string)[] => Array.isArray(value),
-  expected: 'a list of rules',
-};
 const SHARE: Validator<number> = {
   test: (value): value is number => typeof value === 'number' && value > 0 && value <= 1,
   expected: 'a number above 0 and at most 1',
@@ -64,7 +61,7 @@ const ENTRIES = {
     validator: matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-z 0-9 . _ : -'),
     default: 'fl',
   },
-  rules: { validator: RULES, default: [] },
+  rules: { parse: readRules, default: [] },
   namedRules: { validator: NAMED_RULES, default: {} },
   defaultKey: { parse: checkKey, default: '{ip}' },
   hashKeys: { parse: keyHasherFrom, default: plainKey },
@@ -80,7 +77,7 @@ const ENTRIES = {
   partitionKeys: { validator: BOOLEAN, default: false },
   errorFormat: { validator: oneOf('nest', 'problem'), default: 'nest' },
   message: { validator: MESSAGE, default: undefined },
-  exceptionFactory: { validator: aFunction<ExceptionFactory>(), default: undefined },
+  exceptionFactory: { parse: readExceptionFactory, default: undefined },
   onVerdict: { validator: aFunction<FreqLimitHook>(), default: undefined },
   onDenied: { validator: aFunction<FreqLimitHook>(), default: undefined },
   contextAdapters: { parse: parseAdapters, default: {} },
@@ -94,33 +91,9 @@ const ENTRIES = {
   denyCache: { validator: BOOLEAN, default: true },
 } as const satisfies EntriesFor<FreqLimitOptions>;
 
-/** Names that other libraries use, and options that belong elsewhere. */
-const HINTS = {
-  prefix: 'namespace',
-  keyPrefix: 'namespace',
-  throttlers: 'rules',
-  limits: 'rules',
-  policies: 'namedRules',
-  storage: 'redis',
-  store: 'redis',
-  client: 'redis',
-  storeClient: 'redis',
-  key: 'defaultKey',
-  skip: 'skipIf',
-  allowList: 'skipAddresses',
-  allowlist: 'skipAddresses',
-  whitelist: 'skipAddresses',
-  ignoreUserAgents: 'skipUserAgents',
-  skipOnError: 'onStoreError',
-  passOnStoreError: 'onStoreError',
-  insuranceLimiter: 'onStoreError',
-  setHeaders: 'headers',
-  errorMessage: 'message',
-  global: 'global next to useFactory, not in its result',
-  globalGuard: 'globalGuard next to useFactory, not in its result',
-};
+const OPTIONS = new OptionTable(ENTRIES, MODULE_HINTS);
 
-const OPTIONS = new OptionTable(ENTRIES, HINTS);
+export const OPTION_NAMES: readonly string[] = OPTIONS.names;
 
 type Options = OptionValues<typeof ENTRIES>;
 
@@ -154,6 +127,8 @@ const CONTRADICTIONS: readonly Contradiction[] = [
 export function resolveOptions(given: unknown): ResolvedOptions {
   const reader = new OptionReader(PLACE, invalidOptions);
   const { values, errors } = OPTIONS.readAll(given, reader);
+  const mistake = mistakeInOptions(given);
+  if (mistake !== undefined) errors.set('', invalidOptions(`${PLACE}: ${mistake}`));
   for (const { option, other, applies, problem } of CONTRADICTIONS) {
     if (errors.has(option) || errors.has(other) || !applies(values)) continue;
     errors.set(option, reader.invalid(option, problem));

@@ -12,8 +12,10 @@ import {
 import { toVerdict, UNLIMITED, type Verdict } from './core/verdict.js';
 import type { VerdictEvents } from './decisions/events.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
+import { checkService } from './nest/made-by-nest.js';
 import type { FreqLimitPlans } from './plans/plans.js';
 import type { FreqLimitCheck } from './rules/service-check-types.js';
+import { tooManyArguments } from './rules/service-mistakes.js';
 import { ServiceChecks } from './rules/service-checks.js';
 import { logServiceWindows } from './warnings/window-warnings.js';
 
@@ -39,6 +41,7 @@ export class FreqLimitService {
     @Inject(FREQ_LIMIT_RESOLVED_OPTIONS) options: ResolvedOptions,
     @Inject(FREQ_LIMIT_EVENTS) private readonly events: VerdictEvents,
   ) {
+    checkService(FreqLimitService, events);
     this.checks = new ServiceChecks(
       options,
       (controller, handler) => plans.rulesOf(controller, handler),
@@ -53,7 +56,10 @@ export class FreqLimitService {
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` if a check is wrong; nothing is charged
    * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` if the store cannot answer and `onStoreError` of a check is `'deny'`
    */
-  async consume(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict> {
+  consume(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict>;
+  // other libraries have more arguments
+  async consume(checks: FreqLimitCheck | readonly FreqLimitCheck[], more?: unknown): Promise<Verdict> {
+    if (more !== undefined) throw tooManyArguments('consume', checks, more);
     const resolved = this.checks.resolve(checks, 'consume');
     if (resolved.length === 0) return UNLIMITED;
     const verdict = toVerdict(await this.yielding(this.store.consume(resolved)));
@@ -66,7 +72,10 @@ export class FreqLimitService {
    * @param checks one check, or up to 1,000
    * @throws {FreqLimitError} as `consume` does
    */
-  async peek(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict> {
+  peek(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict>;
+  // other libraries have more arguments
+  async peek(checks: FreqLimitCheck | readonly FreqLimitCheck[], more?: unknown): Promise<Verdict> {
+    if (more !== undefined) throw tooManyArguments('peek', checks, more);
     const resolved = this.checks.resolve(checks, 'peek');
     return resolved.length === 0 ? UNLIMITED : toVerdict(await this.yielding(this.store.peek(resolved)));
   }
@@ -78,7 +87,10 @@ export class FreqLimitService {
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` if a check is wrong, for instance if its rule does not exist
    * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` if the store cannot answer, whatever `onStoreError` is
    */
-  async reset(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<void> {
+  reset(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<void>;
+  // other libraries have more arguments
+  async reset(checks: FreqLimitCheck | readonly FreqLimitCheck[], more?: unknown): Promise<void> {
+    if (more !== undefined) throw tooManyArguments('reset', checks, more);
     const resolved = this.checks.resolve(checks, 'reset');
     if (resolved.length > 0) await this.store.reset(resolved);
   }

@@ -1,4 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
+import { formatForLog } from '../core/errors.js';
+import { isClass } from '../core/is-class.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import type { Verdict } from '../core/verdict.js';
 import type { DenialMessage } from '../rules/rule.js';
@@ -15,4 +17,18 @@ export interface AnswerOptions {
   readonly errorFormat: ErrorFormat;
   readonly message: DenialMessage | undefined;
   readonly exceptionFactory: ExceptionFactory | undefined;
+}
+
+/**
+ * Reads the option `exceptionFactory`.
+ * @throws {TypeError} if it is not a function, or a class, which cannot be called
+ */
+export function readExceptionFactory(given: unknown): ExceptionFactory {
+  if (isClass(given)) {
+    throw new TypeError(
+      `${given.name} is a class; write a function that makes the exception, such as () => new ${given.name}()`,
+    );
+  }
+  if (typeof given === 'function') return given as ExceptionFactory;
+  throw new TypeError(`${formatForLog(given)} is not a function`);
 }

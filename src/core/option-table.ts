@@ -1,5 +1,6 @@
 import { FreqLimitError, formatError } from './errors.js';
 import { Mistakes } from './mistakes.js';
+import { adviceFor, type OptionHints } from './option-hints.js';
 import type { OptionReader, Validator } from './validate.js';
 
 /** How an option is checked, and its value if it is not given. An option without a default is required. */
@@ -41,10 +42,10 @@ export class OptionTable<const Entries extends Readonly<Record<string, OptionEnt
   readonly names: readonly string[];
   private readonly entries: ReadonlyMap<string, OptionEntry>;
 
-  /** @param hints for names that other libraries use: what to write instead */
+  /** @param hints for names that are not options: what to write instead */
   constructor(
     entries: Entries,
-    private readonly hints: Readonly<Record<string, string>> = {},
+    private readonly hints: OptionHints = {},
   ) {
     this.entries = new Map(Object.entries(entries));
     this.names = Object.keys(entries).filter((name) => entries[name]?.isElsewhere !== true);
@@ -80,10 +81,11 @@ export class OptionTable<const Entries extends Readonly<Record<string, OptionEnt
   ): void {
     for (const option of Object.keys(options)) {
       if (this.entries.has(option)) continue;
-      const error = reader.unknown(option, this.names, this.hints);
+      const advice = adviceFor(option, options, this.names, this.hints);
+      const error = reader.unknown(option, this.names, advice);
       errors.set(option, error);
       // the option that was meant is not reported as missing too
-      const meant = Object.hasOwn(this.hints, option) ? this.hints[option] : undefined;
+      const meant = advice?.meant;
       if (meant !== undefined && options[meant] === undefined) errors.set(meant, error);
     }
   }

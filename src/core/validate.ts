@@ -1,5 +1,6 @@
 import { conversionHint, NAN_HINT } from './conversion-hint.js';
 import { formatForLog } from './errors.js';
+import { type Advice, adviceFor, type OptionHints } from './option-hints.js';
 
 /** Tests a value, and says what is expected of it. */
 export interface Validator<T> {
@@ -91,16 +92,17 @@ export class OptionReader<E extends Error = Error> {
 
   /**
    * Checks that a value is an object with known options only.
-   * @param hints for names that other libraries use: what to write instead
+   * @param hints for names that are not options: what to write instead
    */
   object(
     value: unknown,
     known: readonly string[],
-    hints: Readonly<Record<string, string>> = {},
+    hints: OptionHints = {},
   ): Readonly<Record<string, unknown>> {
     const options = this.anyObject(value, known);
     for (const option of Object.keys(options)) {
-      if (!known.includes(option)) throw this.unknown(option, known, hints);
+      if (known.includes(option)) continue;
+      throw this.unknown(option, known, adviceFor(option, options, known, hints));
     }
     return options;
   }
@@ -128,9 +130,9 @@ export class OptionReader<E extends Error = Error> {
   }
 
   /** The error for an option that does not exist. */
-  unknown(option: string, known: readonly string[], hints: Readonly<Record<string, string>>): E {
-    const hint = Object.hasOwn(hints, option) ? `; did you mean ${String(hints[option])}?` : '';
-    return this.invalid(option, `is not an option${hint} (options: ${known.join(', ')})`);
+  unknown(option: string, known: readonly string[], advice: Advice | undefined): E {
+    const instead = advice === undefined ? ` (options: ${known.join(', ')})` : `; ${advice.text}`;
+    return this.invalid(option, `is not an option${instead}`);
   }
 
   /** The error for a wrong option. */

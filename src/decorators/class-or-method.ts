@@ -1,5 +1,6 @@
 import { invalidRule } from '../core/errors.js';
 import { markMethod } from '../rules/metadata.js';
+import { placeIn, wrongPlace } from './decorated-place.js';
 
 /**
  * Makes a decorator for classes and methods.
@@ -10,14 +11,12 @@ export function classOrMethodDecorator(
   declare: (target: object, handler: string | undefined) => void,
 ): ClassDecorator & MethodDecorator {
   return (target: object, handler?: string | symbol, descriptor?: { readonly value?: unknown }) => {
-    const isClass = handler === undefined && typeof target === 'function';
-    const isMethod =
-      typeof handler === 'string' && typeof target === 'object' && typeof descriptor?.value === 'function';
-    if (!isClass && !isMethod) {
-      const owner = typeof target === 'function' ? target.name : target.constructor.name;
-      throw invalidRule(`${name} is for classes and methods; ${owner}.${String(handler)} is neither`);
-    }
-    declare(target, handler);
-    if (isMethod) markMethod(descriptor.value, target, handler);
+    const place = [target, handler, descriptor] as const;
+    const problem = wrongPlace(place);
+    if (problem !== undefined) throw invalidRule(`${name} on ${placeIn(place)}: ${problem}`);
+    // now it is undefined for a class, and a string for a method
+    const method = handler as string | undefined;
+    declare(target, method);
+    if (method !== undefined) markMethod(descriptor?.value as object, target, method);
   };
 }

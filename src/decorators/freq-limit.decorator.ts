@@ -1,6 +1,8 @@
 import { declareReference, declareRule, nextOrder } from '../rules/metadata.js';
 import type { FreqLimitRule, FromContext, KeySpec, RuleChanges, Window } from '../rules/rule.js';
 import { classOrMethodDecorator } from './class-or-method.js';
+import { rejectWithoutParentheses } from './decorated-place.js';
+import { readRuleArguments } from './rule-arguments.js';
 
 // The order and the forms of these overloads decide what an editor completes in `@FreqLimit({ })`, and which errors a
 // compiler shows for a wrong rule: those of the first overload alone. The tests of the packed package try this.
@@ -50,22 +52,12 @@ export function FreqLimit<const Name>(
   name: NameOf<Name>,
   ...changes: ChangesOf<Name>
 ): ClassDecorator & MethodDecorator;
-export function FreqLimit(...[first, second, key]: readonly unknown[]): ClassDecorator & MethodDecorator {
+export function FreqLimit(...given: readonly unknown[]): ClassDecorator & MethodDecorator {
+  rejectWithoutParentheses('@FreqLimit', "@FreqLimit('1m', 5)", given);
   const order = nextOrder();
-  if (typeof first === 'string' && isChanges(second) && key === undefined) {
-    const reference = { named: first, changes: second === undefined ? {} : { ...second } };
-    return classOrMethodDecorator('@FreqLimit', (target, handler) => {
-      declareReference(reference, order, target, handler);
-    });
-  }
-  const isRule = typeof first === 'object' && second === undefined;
-  const rule = (isRule ? { ...first } : { window: first, limit: second, key }) as FreqLimitRule;
+  const read = readRuleArguments(given);
   return classOrMethodDecorator('@FreqLimit', (target, handler) => {
-    declareRule(rule, order, target, handler);
+    if (read.named === undefined) declareRule(read.rule, order, target, handler);
+    else declareReference(read, order, target, handler);
   });
-}
-
-/** Whether the second argument is not a limit. */
-function isChanges(second: unknown): second is RuleChanges | undefined {
-  return second === undefined || (typeof second === 'object' && second !== null && !Array.isArray(second));
 }

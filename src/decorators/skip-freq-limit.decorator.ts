@@ -1,5 +1,6 @@
 import { declareSkip } from '../rules/metadata.js';
 import { classOrMethodDecorator } from './class-or-method.js';
+import { rejectWithoutParentheses } from './decorated-place.js';
 
 /**
  * Removes rules from a handler, or from all handlers of a controller: `@SkipFreqLimit()` removes all rules,
@@ -9,6 +10,7 @@ import { classOrMethodDecorator } from './class-or-method.js';
  * @param names names of the rules to remove; without names, all rules
  */
 export function SkipFreqLimit(...names: string[]): ClassDecorator & MethodDecorator {
+  rejectWithoutParentheses('@SkipFreqLimit', '@SkipFreqLimit()', names);
   return classOrMethodDecorator('@SkipFreqLimit', (target, handler) => {
     declareSkip(names, target, handler);
   });

@@ -4,7 +4,9 @@ import { OptionReader } from '../core/validate.js';
 import { readCount, readWindow } from './from-configuration.js';
 import { compileKey } from './key/compile-key.js';
 import { rejectUnused } from './key/normalize.js';
-import { ENTRIES, RULE_HINTS } from './plan-rule.js';
+import { ENTRIES } from './plan-rule.js';
+import { RULE_HINTS } from './rule-hints.js';
+import { mistakeIn } from './rule-mistakes.js';
 import type { FreqLimitRule, FromContext, Window } from './rule.js';
 import { FROM_CONTEXT, RULE_NAME } from './validators.js';
 
@@ -49,7 +51,10 @@ const OPTIONS = new OptionTable(
 export function defineRule<const Name extends string | undefined = undefined>(
   rule: RuleDefinition<Name>,
 ): FreqLimitRule & { readonly name: Name } {
-  const reader = new OptionReader(placeOf(rule), invalidRule);
+  const place = placeOf(rule);
+  const mistake = mistakeIn(rule);
+  if (mistake !== undefined) throw invalidRule(`${place}: ${mistake}`);
+  const reader = new OptionReader(place, invalidRule);
   const { limit, cost, key, normalize } = OPTIONS.read(rule, reader);
   // without a key, `normalize` is checked at start-up, with the `defaultKey` of the module
   if (key !== undefined) {

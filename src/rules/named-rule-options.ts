@@ -1,6 +1,7 @@
 import { type OptionEntry, OptionTable } from '../core/option-table.js';
-import { ENTRIES, keyOf, RULE_HINTS, type RuleReader } from './plan-rule.js';
+import { ENTRIES, keyOf, type RuleReader } from './plan-rule.js';
 import type { RuleDefaults } from './planned-rule.js';
+import { RULE_HINTS } from './rule-hints.js';
 
 const NAME_ELSEWHERE: OptionEntry = {
   parse: () => {

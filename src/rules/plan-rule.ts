@@ -9,6 +9,8 @@ import { compileKey } from './key/compile-key.js';
 import type { CompiledKey } from './key/key-types.js';
 import { compileNormalize, NO_NORMALIZATION, rejectUnused } from './key/normalize.js';
 import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-rule.js';
+import { RULE_HINTS } from './rule-hints.js';
+import { mistakeIn } from './rule-mistakes.js';
 import type { FreqLimitRule, FromContext, Scope } from './rule.js';
 import {
   FROM_CONTEXT,
@@ -43,30 +45,6 @@ export const ENTRIES = {
   message: { validator: MESSAGE, default: undefined },
   hidden: { validator: BOOLEAN, default: false },
 } as const satisfies EntriesFor<FreqLimitRule>;
-
-/** Names that other libraries use. */
-export const RULE_HINTS = {
-  ttl: 'window',
-  interval: 'window',
-  duration: 'window',
-  timeWindow: 'window',
-  windowMs: 'window',
-  max: 'limit',
-  points: 'limit',
-  tracker: 'key',
-  getTracker: 'key',
-  keyGenerator: 'key',
-  normalise: 'normalize',
-  weight: 'cost',
-  skip: 'skipIf',
-  skipOnError: 'onStoreError',
-  passOnStoreError: 'onStoreError',
-  insuranceLimiter: 'onStoreError',
-  errorMessage: 'message',
-  dryRun: 'shadow',
-  skipFailedRequests: "countWhen: 'success'",
-  skipSuccessfulRequests: "countWhen: 'failure'",
-};
 
 const OPTIONS = new OptionTable(ENTRIES, RULE_HINTS);
 
@@ -112,6 +90,7 @@ export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDef
 
 /** The window in milliseconds, or the function that returns one. */
 function parseWindow(window: unknown): number | FromContext<unknown> {
+  if (window === undefined) throw new TypeError("is missing; expected a string with a unit, such as '1m'");
   return FROM_CONTEXT.test(window) ? window : toWindowMs(window);
 }
 
@@ -121,6 +100,8 @@ interface RuleAndKey {
 }
 
 function readRule({ rule, place }: DeclaredRule, defaults: RuleDefaults): RuleAndKey {
+  const mistake = mistakeIn(rule);
+  if (mistake !== undefined) throw invalidRule(`${place}: ${mistake}`);
   const reader = new OptionReader(place, invalidRule);
   const { values, errors } = OPTIONS.readAll(rule, reader);
   return { options: values, key: keyOf(values, errors, reader, defaults) };

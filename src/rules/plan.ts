@@ -2,6 +2,7 @@ import { formatForLog, invalidRule } from '../core/errors.js';
 import type { Attempt } from '../core/mistakes.js';
 import { planRule } from './plan-rule.js';
 import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-rule.js';
+import { mistakeInName } from './skip-names.js';
 
 /** The rules that one level (the module, a class, a handler) declares for a handler. */
 export interface Level {
@@ -144,6 +145,8 @@ function withoutSkipped(rules: DeclaredRule[], skip: Skip | undefined, attempt: 
 }
 
 function rejectUnknown(name: string, rules: readonly DeclaredRule[], place: string): void {
+  const mistake = mistakeInName(name);
+  if (mistake !== undefined) throw invalidRule(`${place}: ${mistake}`);
   const known = rules.map(nameOf).filter((one) => one !== undefined);
   // a rule that is not known may have the name
   if (known.includes(name) || rules.some((rule) => rule.error !== undefined && nameOf(rule) === undefined))

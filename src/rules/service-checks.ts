@@ -9,6 +9,13 @@ import type { KeyValue } from './key/key-types.js';
 import { NormalizeError } from './key/normalize.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { CounterCheck, FreqLimitCheck, RuleCheck } from './service-check-types.js';
+import {
+  CHECK_HINTS,
+  notACheck,
+  RULE_CHECK_HINTS,
+  type ServiceMethod,
+  withoutWindow,
+} from './service-mistakes.js';
 import { findRule, type RulesOf } from './service-rules.js';
 import { normalizeFailed } from './evaluate.js';
 import { textByAddress } from './to-checks.js';
@@ -46,7 +53,7 @@ export class ServiceChecks {
    * @param method the method of the service, for messages; `reset` needs no limit
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` naming the check, the property and the right form
    */
-  resolve(checks: FreqLimitCheck | readonly FreqLimitCheck[], method: 'consume' | 'peek' | 'reset'): Check[] {
+  resolve(checks: FreqLimitCheck | readonly FreqLimitCheck[], method: ServiceMethod): Check[] {
     const list = Array.isArray(checks) ? (checks as readonly unknown[]) : [checks];
     if (list.length > MAX_CHECKS) {
       throw invalidCheck(`${method}: ${list.length} checks in one call; at most ${MAX_CHECKS} are possible`);
@@ -54,22 +61,24 @@ export class ServiceChecks {
     // unlike map, this also reads the holes of a list, which are wrong checks
     return Array.from(list, (check, i) => {
       const place = Array.isArray(checks) ? `${method}: checks[${i}]` : `${method}: check`;
+      if (typeof check !== 'object' || check === null || Array.isArray(check))
+        throw notACheck(check, method, place);
       return this.resolveOne(check, new OptionReader(place, invalidCheck), method !== 'reset');
     });
   }
 
-  private resolveOne(check: unknown, reader: OptionReader, needsLimit: boolean): Check {
-    if ('rule' in (Object(check) as object)) {
-      reader.object(check, RULE_PROPERTIES);
+  private resolveOne(check: object, reader: OptionReader, needsLimit: boolean): Check {
+    if ('rule' in check) {
+      reader.object(check, RULE_PROPERTIES, RULE_CHECK_HINTS);
       return this.ofRule(check as RuleCheck, reader, needsLimit);
     }
-    reader.object(check, COUNTER_PROPERTIES);
+    reader.object(check, COUNTER_PROPERTIES, CHECK_HINTS);
     return this.ofCounter(check as CounterCheck, reader);
   }
 
   private ofCounter(check: CounterCheck, reader: OptionReader): Check {
     const name = reader.optional('name', check.name, NAME);
-    const windowMs = reader.parsed('window', () => toWindowMs(check.window));
+    const windowMs = readWindow(check, reader);
     const text = textOfAll(listOf(check.key));
     if (text === undefined) throw missingKey(check.key, reader);
     const group = keyPrefix(this.options.namespace, this.idOf(name, check.window), windowMs);
@@ -137,12 +146,17 @@ export class ServiceChecks {
 }
 
 function windowOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number {
-  if (typeof rule.window !== 'number') return reader.parsed('window', () => toWindowMs(check.window));
+  if (typeof rule.window !== 'number') return readWindow(check, reader);
   if (check.window === undefined) return rule.window;
   throw reader.invalid(
     'window',
     `the rule ${formatForLog(rule.name)} has its own window; remove this option`,
   );
+}
+
+function readWindow(check: FreqLimitCheck, reader: OptionReader): number {
+  if (check.window === undefined) throw reader.invalid('window', withoutWindow(check));
+  return reader.parsed('window', () => toWindowMs(check.window));
 }
 
 function limitOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number | undefined {

@@ -12,13 +12,15 @@ export type RulesOf = (controller: Type | undefined, handler: string | undefined
 
 const A_CLASS: Validator<Type> = {
   test: (value): value is Type => typeof value === 'function',
-  expected: 'a class',
+  expected: 'a class; write the class itself, such as controller: LoginController',
 };
-const A_METHOD = matching(/./s, 'the name of a method');
+const A_METHOD = matching(/./s, "the name of a method; write it as a string, such as handler: 'login'");
+const A_NAME = matching(/./s, "the name of a rule; write it as a string, such as rule: 'login'");
 
 /** Finds the rule that a check names. */
 export function findRule(check: RuleCheck, rulesOf: RulesOf, reader: OptionReader): PlannedRule {
   const { controller, handler } = check;
+  reader.required('rule', check.rule, A_NAME);
   reader.optional('controller', controller, A_CLASS);
   reader.optional('handler', handler, A_METHOD);
   if (controller === undefined && handler !== undefined) {
@@ -38,7 +40,17 @@ function unknownRule(
 ): Error {
   const place = [controller?.name, handler].filter((part) => part !== undefined).join('.') || 'the module';
   const known = rules.map(({ name }) => name).join(', ') || 'none';
-  return reader.invalid('rule', `${place} has no rule called ${formatForLog(rule)}; its rules are ${known}`);
+  return reader.invalid(
+    'rule',
+    `${place} has no rule called ${formatForLog(rule)}; its rules are ${known}${otherPlace(controller, handler)}`,
+  );
+}
+
+/** A rule is only found where it is declared, or where its declaration applies. */
+function otherPlace(controller: unknown, handler: unknown): string {
+  if (controller === undefined)
+    return '; for a rule of a controller or a handler, add controller and handler';
+  return handler === undefined ? '; for a rule of a handler, add handler' : '';
 }
 
 /** A rule that each handler or controller counts separately has no counter without one. */

@@ -129,7 +129,7 @@ describe('the module', () => {
     [
       'a factory that returns undefined',
       () => FreqLimitModule.forRootAsync({ useFactory: () => undefined as never }),
-      /undefined is not an object/,
+      /a factory returned undefined, not an object with options/,
     ],
     [
       'a factory’s globalGuard',
@@ -171,7 +171,7 @@ describe('the module', () => {
     class AppModule {}
     const module = await compile(AppModule);
     await expect(module.init()).rejects.toThrow(
-      /registered 2 times in one application, by (AppModule and FeatureModule|FeatureModule and AppModule)\. Register it once\./,
+      /registered 2 times in one application, by (AppModule and FeatureModule|FeatureModule and AppModule)\. Call forRoot once, in the root module/,
     );
     await module.close().catch(() => undefined);
   });

@@ -122,8 +122,12 @@ describe('a reference stops the application', () => {
       ['logn'],
       '@FreqLimit on Sms.send: no rule in namedRules of FreqLimitModule has the name "logn"; the names are login, shared',
     ],
-    ['to a window', ['1m'], "for a rule with this window, add its limit: @FreqLimit('1m', limit)"],
-    ['to a window whose limit is undefined', ['1m', undefined], 'add its limit: @FreqLimit'],
+    ['to a window', ['1m'], "@FreqLimit on Sms.send: the limit is missing; write @FreqLimit('1m', 5)"],
+    [
+      'to a window whose limit is undefined',
+      ['1m', undefined],
+      "the limit is missing; write @FreqLimit('1m', 5)",
+    ],
     ['with a wrong change', ['login', { limit: -1 }], '@FreqLimit on Sms.send: "login": limit: -1 is not'],
     ['with a name', ['login', { name: 'x' }], '@FreqLimit on Sms.send: "login": name: '],
   ])('%s', async (_, args, message) => {

@@ -146,14 +146,18 @@ describe.each(['memory', 'redis'] as const)('the service on %s', (kind) => {
     ['a cost of 2^53', { key: 'bad', window: '1m', cost: 2 ** 53 }, /cost: 9007199254740992 is not/],
     ['a limit of NaN', { key: 'bad', window: '1m', limit: NaN }, /limit: NaN is not/],
     ['an infinite limit', { key: 'bad', window: '1m', limit: Infinity }, /limit: Infinity is not/],
-    ['no window', { key: 'bad', limit: 1 }, /window: undefined is not a window/],
+    ['no window', { key: 'bad', limit: 1 }, /window: is missing; expected a string with a unit/],
     ['no key', { window: '1m', limit: 1 }, /key: undefined is not a value to count by/],
     ['an empty key', { key: '', window: '1m' }, /key: "" is not a value to count by/],
     ['an empty list', { key: [], window: '1m' }, /key: \[list of 0\] is not a value/],
     ['a list with a hole', { key: ['a', undefined], window: '1m' }, /key: \[list of 2\] is not a value/],
     ['an object for a key', { key: {}, window: '1m' }, /key: \[object\] is not a value/],
     ['another word', { key: 'bad', window: '1m', points: 1 }, /points: is not an option/],
-    ['nothing', undefined, /check: undefined is not an object/],
+    [
+      'nothing',
+      undefined,
+      /check: undefined is not a check; write consume\(\{ key, window: '1m', limit: 5 \}\)/,
+    ],
     ['a name no header can carry', { key: 'bad', window: '1m', name: 'a"b' }, /name: /],
   ])('rejects %s and charges nothing', async (_, check, message) => {
     const good = { key: ['good', kind], window: '1m', limit: 5 };

@@ -160,7 +160,7 @@ describe('the error of a failed start', () => {
     const imports = [FreqLimitModule.forRootAsync({ useFactory: () => undefined as never })];
     const error = await startUpError(() => serve('express', { imports, controllers: [Sms] }));
     expect(error.problems).toEqual([
-      expect.stringMatching(/^FreqLimitModule: undefined is not an object/),
+      expect.stringMatching(/^FreqLimitModule: a factory returned undefined, not an object/),
       ...OF_DECORATORS.slice(0, 3),
       expect.stringMatching(/^@FreqLimit on Sms\.three: no rule in namedRules/),
     ]);

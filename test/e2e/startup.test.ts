@@ -48,7 +48,7 @@ describe('a wrong declaration stops the application', () => {
     ['a fractional limit', { limit: 2.5 }, 'limit: 2.5 is not'],
     ['an infinite limit', { limit: Infinity }, 'limit: Infinity is not'],
     ['null for a limit', { limit: null }, 'limit: null is not'],
-    ['no window', { window: undefined }, 'window: undefined is not a window; expected a string with a unit'],
+    ['no window', { window: undefined }, 'window: is missing; expected a string with a unit'],
     ['a window of 0', { window: 0 }, 'window: 0 is not a window'],
     ['a window of 0 with a unit', { window: '0s' }, 'window: "0s" is not a window'],
     ['a negative window', { window: -1 }, 'window: -1 is not a window'],
@@ -80,7 +80,7 @@ describe('a wrong declaration stops the application', () => {
     ['a cost that is none', { cost: -1 }, 'cost: -1 is not a whole number'],
     ['countDenied that is none', { countDenied: 'yes' }, 'countDenied: "yes" is not true or false'],
     ['skipIf that is none', { skipIf: true }, 'skipIf: true is not a function'],
-    ['another library’s word', { ttl: 5 }, 'ttl: is not an option; did you mean window?'],
+    ['another library’s word', { ttl: 5 }, "ttl: is not an option; did you mean window: '5s'?"],
     ['an unknown option', { foo: 5 }, 'foo: is not an option (options: window, limit, key'],
   ])('with %s', async (_, part, message) => {
     const error = await startUpError(controllerWith(FreqLimit({ ...rule, ...part } as FreqLimitRule)));
@@ -110,7 +110,7 @@ describe('a wrong declaration stops the application', () => {
       [FreqLimit({ ...rule, name: 'daily' }), SkipFreqLimit('dayly')],
       'no rule here has the name "dayly"; the names are daily',
     ],
-    ['no rule at all', [FreqLimit(undefined as never, undefined as never)], 'is not a window'],
+    ['no rule at all', [FreqLimit(undefined as never, undefined as never)], 'undefined is not a rule'],
   ])('with %s', async (_, decorators, message) => {
     expect((await startUpError(controllerWith(...decorators))).message).toContain(message);
   });

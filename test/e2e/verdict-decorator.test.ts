@@ -157,7 +157,7 @@ it('is allowed only on parameters of handlers', () => {
     }
     return Wrong;
   };
-  expect(place).toThrow('@FreqLimitVerdict() must be on a parameter of a handler');
+  expect(place).toThrow('@FreqLimitVerdict on Wrong: a constructor gets no requests');
   expect(place).toThrow(expect.objectContaining({ code: 'FREQ_LIMIT_INVALID_RULE' }));
 });
 

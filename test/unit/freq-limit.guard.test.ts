@@ -60,8 +60,8 @@ function guardWith({ rules = [{}], options, consume = allowed, adapters = {} }: 
     httpAdapter: { isHeadersSent: () => false, setHeader: () => steps.push('header') },
   };
   const guard = new FreqLimitGuard(
-    plans as unknown as FreqLimitPlans,
     store as unknown as Store,
+    plans as unknown as FreqLimitPlans,
     resolved as ResolvedOptions,
     new Adapters(http as never, adapters),
     new VerdictEvents(resolved as ResolvedOptions),

@@ -1,8 +1,10 @@
 import { formatForLog } from '../../core/errors.js';
+import { isPromise } from '../../core/maybe-promise.js';
 import { checkClusterClient, readCluster } from './check-cluster-option.js';
 import { checkUrl } from './check-redis-url.js';
 import { readServer } from './check-server-option.js';
 import { rejectUnsetVariables } from './check-unset-variables.js';
+import { adviceForValue } from './redis-hints.js';
 import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-option.js';
 
 const EXPECTED =
@@ -23,10 +25,16 @@ export function readRedisOption(redis: unknown): RedisOption {
     checkClient(redis);
     return redis;
   }
-  if (typeof redis !== 'object' || redis === null || Array.isArray(redis))
-    throw new TypeError(`${formatForLog(redis)} is not ${EXPECTED}`);
-  if ('sendCommand' in redis) throw new TypeError(`a client of another library is not ${EXPECTED}`);
+  if (typeof redis !== 'object' || redis === null || Array.isArray(redis) || isUrlOrPromise(redis))
+    throw new TypeError(`${formatForLog(redis)} is not ${EXPECTED}${adviceForValue(redis)}`);
+  if ('sendCommand' in redis)
+    throw new TypeError(`a client of another library, such as node-redis, is not ${EXPECTED}; pass its URL`);
   return isClusterOption(redis) ? readCluster(redis) : readServer(redis, EXPECTED);
+}
+
+/** Objects whose properties are not options. */
+function isUrlOrPromise(value: object): boolean {
+  return value instanceof URL || isPromise(value);
 }
 
 function checkClient(client: RedisClient): void {

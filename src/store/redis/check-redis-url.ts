@@ -1,4 +1,5 @@
 import { formatForLog } from '../../core/errors.js';
+import { adviceForString } from './redis-hints.js';
 
 /** Options that a URL may set after `?`. ioredis reads them as strings, so others, such as `false`, would be misread. */
 const NAMES = ['db', 'family', 'keyPrefix', 'connectionName', 'clientInfoTag', 'username', 'password'];
@@ -14,10 +15,7 @@ export function checkUrl(text: string, expected: string): void {
     checkQuery(new URLSearchParams(query));
     return;
   }
-  if (!isUrl(text))
-    throw new TypeError(
-      `the string is not ${expected}; percent-encode special characters of a password in a URL`,
-    );
+  if (!isUrl(text)) throw new TypeError(`the string is not ${expected}; ${adviceForString(text)}`);
   const { pathname, searchParams } = new URL(text);
   if (!/^\/?\d*$/.test(pathname))
     throw new TypeError('the path of the URL must be the number of a database, as in /0');

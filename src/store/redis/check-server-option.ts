@@ -9,6 +9,7 @@ import {
   rejectUnknown,
   valuesIn,
 } from './option-values.js';
+import { adviceForValue } from './redis-hints.js';
 import type { RedisConnectionOptions } from './redis-options.js';
 
 /** Options that say where the server is. */
@@ -25,7 +26,7 @@ export function readServer(given: object, expected: string): RedisConnectionOpti
   // a custom Connector may read options of its own; options without any place get another error below
   const isLenient = !hasPlace || options['Connector'] !== undefined;
   rejectUnknown(given, SERVER_NAMES, hintForServer, { isLenient });
-  if (!hasPlace) throw new TypeError(`${formatForLog(given)} is not ${expected}`);
+  if (!hasPlace) throw new TypeError(`${formatForLog(given)} is not ${expected}${adviceForValue(given)}`);
   checkPlace(options);
   return options;
 }
@@ -38,6 +39,7 @@ function hintForServer(name: string): string | undefined {
 function checkPlace({ host, port, path, db, sentinels, name, role }: OptionValues): void {
   if (host !== undefined && !isNonEmptyString(host))
     throw new TypeError(`host: ${formatForLog(host)} is not a name or an address`);
+  if (isNonEmptyString(host)) rejectUrlAsHost(host);
   if (port !== undefined && !PORT.test(port)) throw new TypeError(`port: ${mismatch(port, PORT)}`);
   if (isSet(path) && !isNonEmptyString(path))
     throw new TypeError(`path: ${formatForLog(path)} is not the path of a unix socket`);
@@ -51,6 +53,16 @@ function checkPlace({ host, port, path, db, sentinels, name, role }: OptionValue
       "name: is the primary's name among the sentinels, but sentinels is missing; to name the connection, use connectionName",
     );
   }
+}
+
+/** ioredis would look for a server of this name. */
+function rejectUrlAsHost(host: string): void {
+  if (host.includes('/')) {
+    throw new TypeError(
+      "host: is not the name of a host, because it contains a slash; for a URL write redis: 'redis://host:6379'",
+    );
+  }
+  if (/^[^:]+:\d+$/.test(host)) throw new TypeError('host: contains a port; write { host, port }');
 }
 
 function checkSentinels(sentinels: unknown, name: unknown, role: unknown): void {

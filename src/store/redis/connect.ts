@@ -1,8 +1,8 @@
 import type { Cluster, Redis } from 'ioredis';
-import { FreqLimitError } from '../../core/errors.js';
 import { BorrowedConnection } from './borrowed-connection.js';
 import type { Connection, ConnectionListener } from './connection.js';
 import { clusterOptions, limiterOptions } from './limiter-options.js';
+import { type Ioredis, loadIoredis } from './load-ioredis.js';
 import { OwnConnection } from './own-connection.js';
 import { isClient, isClusterOption, type RedisClient, type RedisOption } from './redis-option.js';
 
@@ -10,12 +10,6 @@ import { isClient, isClusterOption, type RedisClient, type RedisOption } from '.
 export type ClientInUse =
   | { readonly isOwn: true; readonly client: Redis | Cluster }
   | { readonly isOwn: false; readonly client: RedisClient };
-
-/** The constructors as ioredis 5 and 6 share them; their types differ in other options. */
-interface Ioredis {
-  readonly Redis: new (...args: [options: object] | [url: string, options: object]) => Redis;
-  readonly Cluster: new (nodes: readonly unknown[], options: object) => Cluster;
-}
 
 /** The client of the option `redis`: the one that was passed, or a new one that is not connected yet. */
 export async function clientFor(redis: RedisOption): Promise<ClientInUse> {
@@ -47,16 +41,4 @@ function createClient(ioredis: Ioredis, redis: Exclude<RedisOption, RedisClient>
 /** `undefined` means "not set", and must not override what a limiter needs. */
 function withoutUndefined(options: object): object {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-}
-
-async function loadIoredis(): Promise<Ioredis> {
-  try {
-    return (await import('ioredis')) as unknown as Ioredis;
-  } catch (error) {
-    throw new FreqLimitError(
-      'FREQ_LIMIT_INVALID_OPTIONS',
-      'FreqLimitModule: redis: the package ioredis is not installed; run npm install ioredis',
-      { cause: error },
-    );
-  }
 }

@@ -1,3 +1,4 @@
+import { nearestName } from '../../core/nearest-name.js';
 import type { RedisClusterClientOptions, RedisConnectionOptions } from './redis-options.js';
 
 /** The names of the options of ioredis' `Redis`, 5.3 to 6.0. */
@@ -97,55 +98,32 @@ const HINTS: Readonly<Record<string, string>> = {
   connectionString: "use the URL itself: redis: 'redis://host:6379'",
   hostname: 'did you mean host?',
   server: 'did you mean host?',
+  connection: 'write its value itself: redis: { host, port }',
   socket: 'did you mean host and port, or path?',
   user: 'did you mean username?',
   pass: 'did you mean password?',
   auth: 'did you mean password?',
   auth_pass: 'did you mean password?',
   database: 'did you mean db?',
+  dbIndex: 'did you mean db?',
   ssl: 'did you mean tls?',
   prefix: 'did you mean keyPrefix?',
   nodes: 'did you mean { cluster: [nodes], options }?',
   rootNodes: 'did you mean { cluster: [nodes], options }?',
+  clusterNodes: 'did you mean { cluster: [nodes], options }?',
+  startupNodes: 'did you mean { cluster: [nodes], options }?',
+  hosts: 'did you mean { cluster: [nodes], options }?',
   masterName: 'did you mean name?',
+  retryAttempts: 'did you mean retryStrategy?',
+  retryDelay: 'did you mean retryStrategy?',
   timeout: 'did you mean connectTimeout or commandTimeout?',
 };
 
 /** What to use instead of an unknown name; `undefined` if no known name is similar. */
 export function hintFor(name: string, known: ReadonlySet<string>): string | undefined {
   if (Object.hasOwn(HINTS, name)) return HINTS[name];
-  const near = nearest(name, known);
+  const near = nearestName(name, known);
   return near === undefined ? undefined : `did you mean ${near}?`;
-}
-
-/** The known name that differs by at most two characters, ignoring case. */
-function nearest(name: string, known: ReadonlySet<string>): string | undefined {
-  const max = Math.min(2, Math.floor(name.length / 3));
-  let best: string | undefined;
-  let min = max + 1;
-  for (const one of known) {
-    if (Math.abs(one.length - name.length) > max) continue;
-    const steps = distance(name.toLowerCase(), one.toLowerCase());
-    if (steps < min) [best, min] = [one, steps];
-  }
-  return best;
-}
-
-/** The number of insertions, deletions, changes and swaps of neighbors between two strings (Damerau-Levenshtein). */
-function distance(a: string, b: string): number {
-  let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, j) => j)];
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const isSame = a[i - 1] === b[j - 1];
-      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      const changed = (last[j - 1] ?? 0) + (isSame ? 0 : 1);
-      const swapped = isSwap ? (before[j - 2] ?? 0) + 1 : Infinity;
-      row.push(Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, changed, swapped));
-    }
-    [before, last] = [last, row];
-  }
-  return last[b.length] ?? 0;
 }
 
 function namesOf<T>(names: Readonly<Record<keyof T, true>>): ReadonlySet<string> {

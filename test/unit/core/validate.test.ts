@@ -90,13 +90,16 @@ describe('OptionReader', () => {
     },
   );
 
+  const hints = { ttl: 'window', age: (value: unknown) => ({ advice: `${String(value)} is too old` }) };
   it.each([
-    [{ ttl: 1 }, 'ttl: is not an option; did you mean window? (options: window, limit)'],
+    [{ ttl: 1 }, 'ttl: is not an option; did you mean window?'],
+    [{ limt: 1 }, 'limt: is not an option; did you mean limit?'],
+    [{ age: 5 }, 'age: is not an option; 5 is too old'],
     [{ size: 1 }, 'size: is not an option (options: window, limit)'],
     [{ toString: 1 }, 'toString: is not an option (options: window, limit)'],
     [JSON.parse('{"__proto__":1}'), '__proto__: is not an option (options: window, limit)'],
   ])('throws for an unknown option: %j', (value, message) => {
-    expect(() => reader.object(value, ['window', 'limit'], { ttl: 'window' })).toThrow(message);
+    expect(() => reader.object(value, ['window', 'limit'], hints)).toThrow(message);
   });
 
   it.each<[string, Error, Error | undefined]>([

@@ -1,9 +1,10 @@
 import { classOrMethodDecorator } from '../../../src/decorators/class-or-method.js';
 import { FreqLimit } from '../../../src/decorators/freq-limit.decorator.js';
+import { FreqLimitVerdict } from '../../../src/decorators/freq-limit-verdict.decorator.js';
 import { SkipFreqLimit } from '../../../src/decorators/skip-freq-limit.decorator.js';
 import { thrownBy } from '../fixtures.js';
 
-type AnyDecorator = (target: object, name?: string | symbol, descriptor?: unknown) => unknown;
+type AnyDecorator = (...place: unknown[]) => unknown;
 const symbol = Symbol('hidden');
 
 class Controller {
@@ -22,12 +23,52 @@ const on = (target: object, name: string | symbol): [object, string | symbol, un
   Object.getOwnPropertyDescriptor(target, name),
 ];
 
-const WRONG: [string, [object, string | symbol, unknown], string][] = [
-  ['a property', [Controller.prototype, 'property', undefined], 'Controller.property is neither'],
-  ['a static method', on(Controller, 'fixed'), 'Controller.fixed is neither'],
-  ['an accessor', on(Controller.prototype, 'computed'), 'Controller.computed is neither'],
-  ['a method named by a symbol', on(Controller.prototype, symbol), 'Controller.Symbol(hidden) is neither'],
-  ['a parameter', [Controller.prototype, 'm', 0], 'Controller.m is neither'],
+const PARAMETER = 'a parameter has no limits; move the decorator above the method or the class';
+const NEW_STANDARD =
+  'the decorators of this file are compiled to the newer standard, which Nest does not support; set "experimentalDecorators": true in tsconfig.json';
+const NOT_A_CLASS = 'this is not a class; write the decorator above a class or a method';
+
+const WRONG: [string, unknown[], string][] = [
+  [
+    'a property',
+    [Controller.prototype, 'property', undefined],
+    'Controller.property: no request calls a property; write a method, also in place of an arrow function',
+  ],
+  [
+    'a property as Babel describes it',
+    [Controller.prototype, 'property', { initializer: () => 1, writable: true }],
+    'Controller.property: no request calls a property; write a method, also in place of an arrow function',
+  ],
+  [
+    'a static method',
+    on(Controller, 'fixed'),
+    'Controller.fixed: no request calls a static method; remove static, or limit another method',
+  ],
+  [
+    'an accessor',
+    on(Controller.prototype, 'computed'),
+    'Controller.computed: no request calls an accessor; write a method',
+  ],
+  [
+    'a method named by a symbol',
+    on(Controller.prototype, symbol),
+    'Controller.Symbol(hidden): a handler with limits needs a string as its name, not a symbol',
+  ],
+  ['a parameter', [Controller.prototype, 'm', 0], `Controller.m: ${PARAMETER}`],
+  ['a parameter of a constructor', [Controller, undefined, 0], `Controller: ${PARAMETER}`],
+  [
+    'a class of the newer standard',
+    [Controller, { kind: 'class', name: 'Controller', addInitializer: () => undefined }],
+    `Controller: ${NEW_STANDARD}`,
+  ],
+  [
+    'a method of the newer standard',
+    [Controller.prototype.m, { kind: 'method', name: 'm', static: false, addInitializer: () => undefined }],
+    `m: ${NEW_STANDARD}`,
+  ],
+  ['an arrow function', [() => 1], `a class: ${NOT_A_CLASS}`],
+  ['an object', [{}], `Object: ${NOT_A_CLASS}`],
+  ['nothing', [], `undefined: ${NOT_A_CLASS}`],
 ];
 
 describe('classOrMethodDecorator', () => {
@@ -48,7 +89,7 @@ describe('classOrMethodDecorator', () => {
     expect(thrownBy(() => decorator(...where))).toMatchObject({
       name: 'FreqLimitError',
       code: 'FREQ_LIMIT_INVALID_RULE',
-      message: `@X is for classes and methods; ${message}`,
+      message: `@X on ${message}`,
     });
     expect(seen).toEqual([]);
   });
@@ -57,8 +98,60 @@ describe('classOrMethodDecorator', () => {
     ['@FreqLimit', FreqLimit('1m', 1)],
     ['@SkipFreqLimit', SkipFreqLimit()],
   ])('rejects %s anywhere else', (name, decorator) => {
-    for (const [, where] of WRONG) {
-      expect(() => (decorator as AnyDecorator)(...where)).toThrow(`${name} is for classes and methods; `);
+    for (const [, where, message] of WRONG) {
+      expect(() => (decorator as AnyDecorator)(...where)).toThrow(`${name} on ${message}`);
     }
+  });
+});
+
+describe.each([
+  ['@FreqLimit', FreqLimit as AnyDecorator, "@FreqLimit('1m', 5)"],
+  ['@SkipFreqLimit', SkipFreqLimit as AnyDecorator, '@SkipFreqLimit()'],
+  ['@FreqLimitVerdict', FreqLimitVerdict as AnyDecorator, '@FreqLimitVerdict()'],
+])('%s without parentheses', (name, decorator, example) => {
+  it.each<[string, unknown[], string]>([
+    ['a class', [Controller], 'Controller'],
+    ['a method', on(Controller.prototype, 'm'), 'Controller.m'],
+    ['a property', [Controller.prototype, 'property'], 'Controller.property'],
+    ['a parameter', [Controller.prototype, 'm', 0], 'Controller.m'],
+    ['a parameter of a constructor', [Controller, undefined, 0], 'Controller'],
+    ['a static method', on(Controller, 'fixed'), 'Controller.fixed'],
+    ['a method named by a symbol', on(Controller.prototype, symbol), 'Controller.Symbol(hidden)'],
+    [
+      'a method of the newer standard',
+      [Controller.prototype.m, { kind: 'method', name: 'm', addInitializer: () => undefined }],
+      'm',
+    ],
+  ])('throws on %s', (_, where, place) => {
+    expect(thrownBy(() => decorator(...where))).toMatchObject({
+      code: 'FREQ_LIMIT_INVALID_RULE',
+      message: `${name} on ${place}: the parentheses are missing; write ${example}`,
+    });
+  });
+});
+
+describe('@FreqLimitVerdict()', () => {
+  it.each<[string, unknown[], string]>([
+    ['a class', [Controller], 'Controller: this is not a parameter'],
+    ['a method', on(Controller.prototype, 'm'), 'Controller.m: this is not a parameter'],
+    ['a property', [Controller.prototype, 'property'], 'Controller.property: this is not a parameter'],
+    [
+      'a parameter of a constructor',
+      [Controller, undefined, 0],
+      'Controller: a constructor gets no requests',
+    ],
+    ['a static method', [Controller, 'fixed', 0], 'Controller.fixed: no request calls a static method'],
+    ['a symbol', [Controller.prototype, symbol, 0], 'Controller.Symbol(hidden): a handler needs a string'],
+  ])('throws on %s', (_, where, message) => {
+    expect(thrownBy(() => (FreqLimitVerdict() as AnyDecorator)(...where))).toMatchObject({
+      code: 'FREQ_LIMIT_INVALID_RULE',
+      message: expect.stringContaining(`@FreqLimitVerdict on ${message}`) as string,
+    });
+  });
+
+  it('takes no arguments', () => {
+    expect(() => (FreqLimitVerdict as AnyDecorator)('tightest')).toThrow(
+      '@FreqLimitVerdict: takes no arguments; to get a part of the verdict, write (@FreqLimitVerdict() { tightest }: Verdict)',
+    );
   });
 });

@@ -81,7 +81,7 @@ describe('NamedRuleSet', () => {
     expect(errors.flatMap(({ problems }) => problems)).toEqual([
       expect.stringMatching(/^namedRules of FreqLimitModule: "a b" is not a name of 1 to 64/),
       expect.stringMatching(
-        /^namedRules of FreqLimitModule: "a b": ttl: is not an option; did you mean window\?/,
+        /^namedRules of FreqLimitModule: "a b": ttl: is not an option; did you mean window: '5s'\?/,
       ),
       expect.stringMatching(/^namedRules of FreqLimitModule: "a b": limit: -1 is not/),
       expect.stringMatching(/^namedRules of FreqLimitModule: "a b": name: a named rule has its name in/),
@@ -118,7 +118,7 @@ describe('NamedRuleSet', () => {
       'namedRules.login of FreqLimitModule: limit: "5" is not',
     ],
     ['a name of its own', { login: { ...LOGIN, name: 'x' } }, 'namedRules.login of FreqLimitModule: name: '],
-    ['an unknown option', { login: { ...LOGIN, ttl: 1 } }, 'ttl: is not an option; did you mean window?'],
+    ['an unknown option', { login: { ...LOGIN, ttl: 1 } }, "did you mean window: '1s'?"],
     [
       'a number in place of a rule',
       { login: 5 },

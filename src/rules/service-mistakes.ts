@@ -1,0 +1,76 @@
+import { type FreqLimitError, formatForLog, invalidCheck } from '../core/errors.js';
+import { isPromise } from '../core/maybe-promise.js';
+import type { OptionHints } from '../core/option-hints.js';
+import { RULE_HINTS } from './rule-hints.js';
+
+// Advice for wrong arguments of FreqLimitService. Keys are personal data, so no message contains one.
+
+export type ServiceMethod = 'consume' | 'peek' | 'reset';
+
+const EXAMPLE = {
+  consume: "key, window: '1m', limit: 5",
+  peek: "key, window: '1m', limit: 5",
+  reset: "key, window: '1m'",
+};
+/** Options of rules that a check cannot have. */
+const ONLY_RULES = [
+  'normalize',
+  'scope',
+  'onMissingKey',
+  'skipIf',
+  'countWhen',
+  'shadow',
+  'statusCode',
+  'message',
+  'hidden',
+];
+
+/** Hints for options of a check: names that other libraries use. */
+export const CHECK_HINTS: OptionHints = {
+  ...RULE_HINTS,
+  ...Object.fromEntries(
+    ONLY_RULES.map((name) => [name, { advice: 'only rules of the guard have it; leave it out' }]),
+  ),
+  points: 'limit, or cost for the units of one call',
+  id: 'key',
+  ip: 'key',
+  user: 'key',
+  controller: { advice: 'it needs the name of a rule; add rule' },
+  handler: { advice: 'it needs the name of a rule; add rule' },
+  address: 'key',
+};
+
+/** Hints for options of a check that names a rule. */
+export const RULE_CHECK_HINTS: OptionHints = {
+  ...CHECK_HINTS,
+  name: { advice: 'the rule has its own; leave it out' },
+  countDenied: { advice: 'the rule has its own; leave it out' },
+  onStoreError: { advice: 'the rule has its own; leave it out' },
+  class: 'controller',
+  method: 'handler',
+  ip: 'address',
+};
+
+/** The error for a second argument, as other libraries have one. */
+export function tooManyArguments(method: ServiceMethod, first: unknown, second: unknown): FreqLimitError {
+  const cost = method !== 'reset' && typeof second === 'number' ? `, cost: ${second}` : '';
+  return invalidCheck(
+    typeof first === 'object' && first !== null
+      ? `${method}: takes one argument; write several checks as a list: ${method}([{ … }, { … }]), and units as cost of a check`
+      : `${method}: takes one argument, a check; write ${method}({ ${EXAMPLE[method]}${cost} })`,
+  );
+}
+
+/** The error for a check that is not an object. */
+export function notACheck(check: unknown, method: ServiceMethod, place: string): FreqLimitError {
+  const given = typeof check === 'string' ? 'a string' : formatForLog(check);
+  return invalidCheck(`${place}: ${given} is not a check; write ${method}({ ${EXAMPLE[method]} })`);
+}
+
+/** The problem of a check without a window. */
+export function withoutWindow(check: object): string {
+  if (isPromise(check)) return 'is missing, because the check is a promise; await it';
+  const { name } = check as { readonly name?: unknown };
+  const forRule = `; for the counter of a rule write { rule: ${formatForLog(name)}, key }`;
+  return `is missing; expected a string with a unit, such as '1m'${typeof name === 'string' ? forRule : ''}`;
+}
