@@ -2,7 +2,7 @@ import { formatForLog } from '../core/errors.js';
 import type { HandlerKind } from '../plans/handler-kinds.js';
 import type { PlannedHandler } from '../plans/plans.js';
 import { templatesFor } from '../rules/key/key-hints.js';
-import { joinNames, type Warning } from './warning.js';
+import { onePerAdvice, type PlacedAdvice, type Warning } from './warning.js';
 
 /** Handlers that clients call. A message or an event of another service may well have one counter for all. */
 const FROM_CLIENTS: ReadonlySet<HandlerKind | undefined> = new Set([
@@ -16,21 +16,17 @@ const MEANT = /^all(?::|$)/;
 
 /** Keys that are the same for all clients, without a part that says that this is meant: one warning for each key. */
 export function constantKeys(handlers: readonly PlannedHandler[]): Warning[] {
-  const placesByAdvice = new Map<string, Set<string>>();
+  const found: PlacedAdvice[] = [];
   for (const { plan, kind } of handlers) {
     if (!FROM_CLIENTS.has(kind)) continue;
     for (const { key, keyPlace } of plan.rules) {
       const isConstant = !key.isDynamic && key.paths.length === 0;
       const parts = key.sources.map(String);
       if (!isConstant || parts.some((part) => MEANT.test(part))) continue;
-      const advice = adviceFor(parts);
-      placesByAdvice.set(advice, (placesByAdvice.get(advice) ?? new Set()).add(keyPlace));
+      found.push({ code: 'FREQ_LIMIT_CONSTANT_KEY', place: keyPlace, advice: adviceFor(parts) });
     }
   }
-  return [...placesByAdvice].map(([advice, places]) => ({
-    code: 'FREQ_LIMIT_CONSTANT_KEY',
-    message: `${joinNames([...places])}: ${advice}`,
-  }));
+  return onePerAdvice(found);
 }
 
 function adviceFor(parts: readonly string[]): string {

@@ -1,5 +1,5 @@
 import { enforcesLimits, isFreqLimitGuard } from '../nest/guards.js';
-import { rulesWithPath } from './key-warnings.js';
+import { keysWithPath, type KeyWithPath } from './key-warnings.js';
 import type { LimitedHandler } from './limited-handlers.js';
 import { joinNames, type Warning } from './warning.js';
 
@@ -24,17 +24,27 @@ export function unprotectedHandlers(limited: readonly LimitedHandler[]): Warning
   ];
 }
 
-/** Rules by user on routes where our guard is the first one. */
+/** Keys by user on routes where our guard is the first one: one warning for each effect. */
 export function usersNotSet(limited: readonly LimitedHandler[]): Warning[] {
   const early = limited.filter(
     ({ guards, kind }) => kind === 'route' && guards.findIndex(isFreqLimitGuard) === 0,
   );
-  return rulesWithPath(early, USER).map(({ label, path, rule, names }) => ({
+  const keys = keysWithPath(early, USER);
+  return Object.entries(WITHOUT_USER).flatMap(([onMissingKey, effect]) => {
+    const same = keys.filter(({ rule }) => rule.onMissingKey === onMissingKey);
+    return same.length === 0 ? [] : [userNotSet(same, effect)];
+  });
+}
+
+function userNotSet(keys: readonly KeyWithPath[], effect: string): Warning {
+  const paths = new Set(keys.map(({ path }) => `{${path}}`));
+  const handlers = new Set(keys.flatMap(({ names }) => names));
+  return {
     code: 'FREQ_LIMIT_USER_NOT_SET',
     message:
-      `${label}: the key reads {${path}}, but no guard runs before FreqLimitGuard at ${joinNames(names)}. Unless middleware ` +
-      `sets request.user, a request there is ${WITHOUT_USER[rule.onMissingKey]}. Register the guard that sets it as ` +
-      'APP_GUARD in a module that is imported before FreqLimitModule, or set globalGuard: false and use ' +
-      '@UseGuards(AuthGuard, FreqLimitGuard).',
-  }));
+      `${joinNames(keys.map(({ label }) => label))}: the key reads ${[...paths].join(' or ')}, but no guard runs before ` +
+      `FreqLimitGuard at ${joinNames([...handlers])}. Unless middleware sets request.user, a request there is ${effect}. ` +
+      'Register the guard that sets it as APP_GUARD in a module that is imported before FreqLimitModule, or set ' +
+      'globalGuard: false and use @UseGuards(AuthGuard, FreqLimitGuard).',
+  };
 }

@@ -1,45 +1,54 @@
 import { ADDRESS_HEADERS } from '../contexts/forwarded.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
 import type { LimitedHandler } from './limited-handlers.js';
-import { joinNames, type Warning } from './warning.js';
+import { joinNames, onePerAdvice, type Warning } from './warning.js';
 
 /** Matches a path to a header in which a proxy sends the address of its client. */
 const PROXY_HEADER = new RegExp(`^headers\\.(?:${[...ADDRESS_HEADERS].join('|')})$`, 'i');
 const FROM_CLIENT = /^(body|query|params|headers)\./;
 
-/** A declared rule whose key reads a path, and the handlers that it applies to. */
-interface RuleWithPath {
-  /** `@FreqLimit on SmsController.send, rule "daily"`. */
+/** A key that reads a path, and the handlers that it applies to. */
+export interface KeyWithPath {
+  /** Where the key is written: `@FreqLimit on SmsController.send, rule "daily"`, `defaultKey of FreqLimitModule`. */
   readonly label: string;
   readonly path: string;
   readonly rule: PlannedRule;
   readonly names: string[];
 }
 
-/** The rules whose key reads a path that matches, each once. */
-export function rulesWithPath(limited: readonly LimitedHandler[], pattern: RegExp): RuleWithPath[] {
-  const found = new Map<string, RuleWithPath>();
+/** The keys that read a path that matches, each once for each effect of a missing value. */
+export function keysWithPath(limited: readonly LimitedHandler[], pattern: RegExp): KeyWithPath[] {
+  const found = new Map<string, KeyWithPath>();
   for (const { name, rules } of limited) {
     for (const rule of rules) {
       const path = rule.key.paths.find((one) => pattern.test(one));
       if (path === undefined) continue;
-      const label = `${rule.place}, rule "${rule.name}"`;
-      const known = found.get(label);
-      if (known === undefined) found.set(label, { label, path, rule, names: [name] });
+      const label = labelOf(rule);
+      const id = `${label} ${rule.onMissingKey}`;
+      const known = found.get(id);
+      if (known === undefined) found.set(id, { label, path, rule, names: [name] });
       else known.names.push(name);
     }
   }
   return [...found.values()];
 }
 
-/** Rules by a header that looks like the client's address. */
+/** Where the key of a rule is written. */
+export function labelOf({ place, keyPlace, name }: PlannedRule): string {
+  return keyPlace === place ? `${place}, rule "${name}"` : keyPlace;
+}
+
+/** Keys of a header that looks like the client's address. */
 export function keysFromProxyHeaders(limited: readonly LimitedHandler[]): Warning[] {
-  return rulesWithPath(limited, PROXY_HEADER).map(({ label, path }) => ({
-    code: 'FREQ_LIMIT_KEY_FROM_PROXY_HEADER',
-    message:
-      `${label}: the key reads {${path}}, which a client can set to any value. Use {ip}: it reads such headers only from ` +
-      'proxies that the application trusts.',
-  }));
+  return onePerAdvice(
+    keysWithPath(limited, PROXY_HEADER).map(({ label, path }) => ({
+      code: 'FREQ_LIMIT_KEY_FROM_PROXY_HEADER',
+      place: label,
+      advice:
+        `the key reads {${path}}, which a client can set to any value. Use {ip}: it reads such headers only from proxies ` +
+        'that the application trusts.',
+    })),
+  );
 }
 
 /** Routes on which a client gets a new counter with each new value that it sends. */

@@ -1,13 +1,16 @@
 import { isFreqLimitGuard } from '../nest/guards.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
 import { effectOfMissingValue } from '../rules/value-watch.js';
+import { labelOf } from './key-warnings.js';
 import type { LimitedHandler } from './limited-handlers.js';
 import { joinNames, type Warning } from './warning.js';
 
 /** A parameter that a rule reads, and the routes of the rule. */
 interface ReadParam {
+  /** Where the key is written. */
   readonly label: string;
   readonly path: string;
+  readonly effect: string;
   readonly rules: PlannedRule[];
   readonly names: string[];
   /** Whether a request may have the parameter. */
@@ -20,6 +23,7 @@ const PATTERN = /[*(]/;
 
 /**
  * Rules by a parameter that no path of their routes has: a request never has it, so its first requests need not be watched.
+ * One warning for each parameter and effect.
  * @param prefixes the paths that Nest puts in front of routes
  */
 export function paramsNotInPaths(
@@ -27,19 +31,28 @@ export function paramsNotInPaths(
   prefixes: readonly unknown[],
 ): Warning[] {
   const impossible = readParams(limited, prefixes).filter(({ isPossible }) => !isPossible);
-  return impossible.flatMap(({ label, path, rules, names }) => {
-    for (const rule of rules) rule.valueWatch = undefined;
-    const [first] = rules;
-    if (first === undefined) return [];
-    return [
-      {
-        code: 'FREQ_LIMIT_VALUE_ALWAYS_MISSING',
-        message:
-          `${label}: the key reads {${path}}, but the path of ${joinNames(names)} has no such parameter. Requests there are ` +
-          `${effectOfMissingValue(first)}. Use the name of the parameter in the path.`,
-      } as const,
-    ];
-  });
+  const groups = new Map<string, ReadParam[]>();
+  for (const param of impossible) {
+    for (const rule of param.rules) rule.valueWatch = undefined;
+    const id = `${param.path} ${param.effect}`;
+    groups.set(id, [...(groups.get(id) ?? []), param]);
+  }
+  return [...groups.values()].flatMap(toWarning);
+}
+
+function toWarning(params: readonly ReadParam[]): Warning[] {
+  const [first] = params;
+  if (first === undefined) return [];
+  const labels = new Set(params.map(({ label }) => label));
+  const handlers = new Set(params.flatMap(({ names }) => names));
+  return [
+    {
+      code: 'FREQ_LIMIT_VALUE_ALWAYS_MISSING',
+      message:
+        `${joinNames([...labels])}: the key reads {${first.path}}, but the path of ${joinNames([...handlers])} has no such ` +
+        `parameter. Requests there are ${first.effect}. Use the name of the parameter in the path.`,
+    },
+  ];
 }
 
 function readParams(limited: readonly LimitedHandler[], prefixes: readonly unknown[]): ReadParam[] {
@@ -50,9 +63,9 @@ function readParams(limited: readonly LimitedHandler[], prefixes: readonly unkno
       for (const path of rule.key.paths) {
         const [, name] = PARAMS.exec(path) ?? [];
         if (name === undefined) continue;
-        const label = `${rule.place}, rule "${rule.name}"`;
-        const param = found.get(label + path) ?? { label, path, rules: [], names: [], isPossible: false };
-        found.set(label + path, param);
+        const id = `${rule.place} ${rule.name} ${path}`;
+        const param = found.get(id) ?? newParam(rule, path);
+        found.set(id, param);
         param.rules.push(rule);
         param.names.push(handler.name);
         param.isPossible ||= mayHave(handler, name, prefixes);
@@ -60,6 +73,17 @@ function readParams(limited: readonly LimitedHandler[], prefixes: readonly unkno
     }
   }
   return [...found.values()];
+}
+
+function newParam(rule: PlannedRule, path: string): ReadParam {
+  return {
+    label: labelOf(rule),
+    path,
+    effect: effectOfMissingValue(rule),
+    rules: [],
+    names: [],
+    isPossible: false,
+  };
 }
 
 /** Errs on the safe side: a guard before ours may set any parameter, and any text may be a part of a pattern. */

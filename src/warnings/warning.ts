@@ -14,3 +14,25 @@ export function joinNames(names: readonly string[]): string {
   const more = names.length - MAX_NAMES;
   return names.slice(0, MAX_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
+
+/** A warning about something that is declared at one place. */
+export interface PlacedAdvice {
+  readonly code: LogCode;
+  readonly place: string;
+  /** The problem, and what to do. */
+  readonly advice: string;
+}
+
+/** One warning for all places with the same advice: a constant or a default may be used at many. */
+export function onePerAdvice(found: readonly PlacedAdvice[]): Warning[] {
+  const places = new Map<string, { readonly code: LogCode; readonly names: Set<string> }>();
+  for (const { code, place, advice } of found) {
+    const known = places.get(advice) ?? { code, names: new Set() };
+    known.names.add(place);
+    places.set(advice, known);
+  }
+  return [...places].map(([advice, { code, names }]) => ({
+    code,
+    message: `${joinNames([...names])}: ${advice}`,
+  }));
+}

@@ -2,7 +2,7 @@ import { shortDuration } from '../core/duration-text.js';
 import { nestLog } from '../nest/log.js';
 import type { DeclaredRule } from '../rules/planned-rule.js';
 import { toWindowMs, windowName } from '../rules/window.js';
-import type { Warning } from './warning.js';
+import { onePerAdvice, type Warning } from './warning.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -19,13 +19,13 @@ const ROUND = [
 const MAX_LOGGED = 20;
 const MILLISECONDS = /^(\d+(?:\.\d+)?)ms$/;
 
-/** Windows with a unit that was probably not meant: one warning for each place. */
+/** Windows with a unit that was probably not meant: one warning for each window. */
 export function questionableWindows(rules: readonly DeclaredRule[]): Warning[] {
   const found = rules.flatMap(({ rule: { window }, place }) => {
-    const advice = windowAdvice(window);
-    return advice === undefined ? [] : [{ ...advice, message: `${place}: ${advice.message}` }];
+    const warning = windowAdvice(window);
+    return warning === undefined ? [] : [{ code: warning.code, place, advice: warning.message }];
   });
-  return [...new Map(found.map((warning) => [warning.message, warning])).values()];
+  return onePerAdvice(found);
 }
 
 /**

@@ -1,7 +1,7 @@
 import {
   keysFromClientOnly,
   keysFromProxyHeaders,
-  rulesWithPath,
+  keysWithPath,
 } from '../../../src/warnings/key-warnings.js';
 import type { LimitedHandler } from '../../../src/warnings/limited-handlers.js';
 import { planRule } from '../../../src/rules/plan-rule.js';
@@ -22,7 +22,7 @@ function handler(name: string, ...keys: KeySpec[]): LimitedHandler {
 it('names each rule with a path once, with its handlers', () => {
   const shared = rule('{user.id}', 'shared');
   const limited = ['A.a', 'B.b'].map((name) => ({ ...handler(name), rules: [shared] }));
-  expect(rulesWithPath(limited, /^user\./)).toEqual([
+  expect(keysWithPath(limited, /^user\./)).toEqual([
     { label: '@FreqLimit on shared, rule "shared"', path: 'user.id', rule: shared, names: ['A.a', 'B.b'] },
   ]);
 });
