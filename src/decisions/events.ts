@@ -62,7 +62,7 @@ export class VerdictEvents {
       'FREQ_LIMIT_SHADOW_FAILED',
       // not the message, which may be different for each request
       `failed: ${error instanceof RuleError ? error.rule : ''}`,
-      (leftOut) => `A shadow rule was left out of ${requests(leftOut + 1)}: ${formatError(error)}`,
+      (leftOut) => `A shadow rule was skipped for ${requests(leftOut + 1)}: ${formatError(error)}`,
     );
   };
 
