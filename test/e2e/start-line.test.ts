@@ -218,7 +218,7 @@ describe('a warning about counters in memory', () => {
 
   it('is not needed for an empty variable, which stops the application', async () => {
     await expect(start({ redis: '' })).rejects.toThrow(
-      'FreqLimitModule: redis: the string is empty; an environment variable such as REDIS_URL may be empty. Set it to the ' +
+      'FreqLimitModule: redis: the string is empty; is an environment variable such as REDIS_URL empty? Set it to the ' +
         "URL of your Redis, such as 'redis://localhost:6379', or write redis: false",
     );
     await expect(start({ redis: null as never })).rejects.toThrow(
