@@ -58,7 +58,7 @@ const ADAPTER_OPTIONS = new OptionTable({
 const ENTRIES = {
   redis: { parse: readRedis, default: undefined },
   namespace: {
-    validator: matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-z 0-9 . _ : -'),
+    validator: matching(/^[A-Za-z0-9._:-]{1,32}$/, 'a string of 1 to 32 characters A-Z a-z 0-9 . _ : -'),
     default: 'fl',
   },
   rules: { parse: readRules, default: [] },
@@ -85,6 +85,7 @@ const ENTRIES = {
   maxCounters: { validator: wholeNumber(1, 10_000_000), default: 100_000 },
   timeoutMs: { validator: wholeNumber(1, 60_000), default: 250 },
   onStoreError: { validator: ON_STORE_ERROR, default: 'memory' },
+  requireStore: { validator: BOOLEAN, default: false },
   fallbackShare: { validator: SHARE, default: 1 },
   hashTag: { validator: aFunction<HashTag>(), default: undefined },
   coalesce: { validator: BOOLEAN, default: true },
@@ -106,6 +107,12 @@ interface Contradiction {
 }
 
 const CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    option: 'requireStore',
+    other: 'redis',
+    applies: ({ requireStore, redis }) => requireStore && withoutFalse(redis) === undefined,
+    problem: 'needs redis, which is missing, undefined or false; is its environment variable set?',
+  },
   {
     option: 'hashTag',
     other: 'redis',

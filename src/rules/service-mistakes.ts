@@ -29,23 +29,23 @@ const ONLY_RULES = [
 export const CHECK_HINTS: OptionHints = {
   ...RULE_HINTS,
   ...Object.fromEntries(
-    ONLY_RULES.map((name) => [name, { advice: 'only rules of the guard have it; leave it out' }]),
+    ONLY_RULES.map((name) => [name, { advice: 'leave it out: only rules of the guard have it' }]),
   ),
   points: 'limit, or cost for the units of one call',
   id: 'key',
   ip: 'key',
   user: 'key',
-  controller: { advice: 'it needs the name of a rule; add rule' },
-  handler: { advice: 'it needs the name of a rule; add rule' },
+  controller: { advice: 'for the counter of a rule, add its name: rule' },
+  handler: { advice: 'for the counter of a rule, add its name: rule' },
   address: 'key',
 };
 
 /** Hints for options of a check that names a rule. */
 export const RULE_CHECK_HINTS: OptionHints = {
   ...CHECK_HINTS,
-  name: { advice: 'the rule has its own; leave it out' },
-  countDenied: { advice: 'the rule has its own; leave it out' },
-  onStoreError: { advice: 'the rule has its own; leave it out' },
+  name: { advice: 'leave it out: the rule has its own' },
+  countDenied: { advice: 'leave it out: the rule has its own' },
+  onStoreError: { advice: 'leave it out: the rule has its own' },
   class: 'controller',
   method: 'handler',
   ip: 'address',
@@ -71,6 +71,6 @@ export function notACheck(check: unknown, method: ServiceMethod, place: string):
 export function withoutWindow(check: object): string {
   if (isPromise(check)) return 'is missing, because the check is a promise; await it';
   const { name } = check as { readonly name?: unknown };
-  const forRule = `; for the counter of a rule write { rule: ${formatForLog(name)}, key }`;
+  const forRule = `; for the counter of a rule write { rule: '${formatForLog(name).slice(1, -1)}', key }`;
   return `is missing; expected a string with a unit, such as '1m'${typeof name === 'string' ? forRule : ''}`;
 }

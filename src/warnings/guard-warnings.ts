@@ -5,9 +5,9 @@ import { joinNames, type Warning } from './warning.js';
 
 const USER = /^user\./;
 const WITHOUT_USER = {
-  ip: 'counted by IP',
+  ip: 'counted by IP address',
   skip: 'not counted by this rule',
-  deny: 'answered with status 400',
+  deny: 'denied with status 400',
 } as const;
 
 /** Handlers with limits and without our guard. */

@@ -28,6 +28,7 @@ const DEFAULT_OPTIONS = {
   maxCounters: 100_000,
   timeoutMs: 250,
   onStoreError: 'memory',
+  requireStore: false,
   fallbackShare: 1,
   hashTag: undefined,
   coalesce: true,
@@ -105,6 +106,7 @@ describe('resolveOptions', () => {
       maxCounters: 1,
       timeoutMs: 60_000,
       onStoreError: 'deny',
+      requireStore: true,
       fallbackShare: 0.25,
       hashTag: () => 'one',
       coalesce: false,
@@ -112,6 +114,15 @@ describe('resolveOptions', () => {
     };
     expect(resolveOptions(given)).toEqual({ ...given, hashKey: plainKey });
   });
+
+  it.each([[{}], [{ redis: undefined }], [{ redis: false }]])(
+    'rejects requireStore without redis: %j',
+    (options) => {
+      expect(thrownBy(() => resolveOptions({ requireStore: true, ...options })).message).toBe(
+        'FreqLimitModule: requireStore: needs redis, which is missing, undefined or false; is its environment variable set?',
+      );
+    },
+  );
 
   it('returns frozen options, and does not change the given ones', () => {
     const rules = [{ window: '1m', limit: 5 }];
@@ -165,16 +176,16 @@ describe('a wrong option', () => {
       'localhost:6379',
       [],
     ),
-    ...of('redis', 'an environment variable such as REDIS_URL may be empty', '', ' '),
+    ...of('redis', 'is an environment variable such as REDIS_URL empty?', '', ' '),
     ...of('redis', 'is not a list of nodes', { cluster: [] }, { cluster: {} }),
     ...of('redis', 'it belongs in options', { ...NODES, password: 'x' }),
     ...of('rules', 'is not a list of rules', null, {}, 'rules', 5, { window: '1m', limit: 1 }),
     ...of('defaultKey', 'is not a key', null, 5, {}, [], ''),
-    ...of('defaultKey', 'For the value write "{ip}".', 'ip'),
+    ...of('defaultKey', "for the value write '{ip}'", 'ip'),
     ...of('defaultKey', 'placeholders begin with ip, user', '{session.id}'),
     ...of(
       'namespace',
-      '1 to 32 characters A-Z a-z 0-9 . _ : -',
+      'a string of 1 to 32 characters A-Z a-z 0-9 . _ : -',
       null,
       '',
       'a b',

@@ -1,5 +1,6 @@
 import { formatForLog } from '../../core/errors.js';
 import { COUNT, mismatch, wholeNumber } from '../../core/validate.js';
+import { checkConnection } from './check-connection.js';
 import { CLUSTER_NAMES, hintFor, SERVER_NAMES } from './option-names.js';
 import {
   isNode,
@@ -14,7 +15,7 @@ import type { RedisConnectionOptions } from './redis-options.js';
 
 /** Options that say where the server is. */
 const PLACES = ['host', 'port', 'path', 'sentinels', 'Connector'];
-const PORT = { ...wholeNumber(1, 65_535), expected: 'a port, 1 to 65535' };
+const PORT = { ...wholeNumber(1, 65_535), expected: 'a port from 1 to 65535' };
 
 /**
  * Reads and checks the options of ioredis' `Redis`.
@@ -28,6 +29,7 @@ export function readServer(given: object, expected: string): RedisConnectionOpti
   rejectUnknown(given, SERVER_NAMES, hintForServer, { isLenient });
   if (!hasPlace) throw new TypeError(`${formatForLog(given)} is not ${expected}${adviceForValue(given)}`);
   checkPlace(options);
+  checkConnection(options);
   return options;
 }
 
