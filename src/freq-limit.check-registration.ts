@@ -1,6 +1,7 @@
 import { formatForLog, invalidOptions } from './core/errors.js';
 import { isClass } from './core/is-class.js';
 import { isPromise } from './core/maybe-promise.js';
+import { Mistakes } from './core/mistakes.js';
 import type { OptionHints } from './core/option-hints.js';
 import { aFunction, BOOLEAN, OptionReader, type Validator } from './core/validate.js';
 import { rulesOfThrottler } from './freq-limit.option-hints.js';
@@ -30,7 +31,12 @@ const A_LIST: Validator<readonly unknown[]> = {
   test: (value): value is readonly unknown[] => Array.isArray(value),
   expected: 'a list, such as [ConfigService]',
 };
-const A_CLASS = { ...aFunction(), expected: 'a class' };
+const ASYNC_VALIDATORS: Readonly<Record<string, Validator<unknown>>> = {
+  useFactory: aFunction(),
+  useClass: { ...aFunction(), expected: 'a class' },
+  inject: A_LIST,
+  imports: A_LIST,
+};
 
 /**
  * Checks the arguments of `forRoot`.
@@ -48,15 +54,19 @@ export function checkForRootAsync(options: unknown): void {
   const place = 'FreqLimitModule.forRootAsync';
   checkExtras(place, options, adviceForRootAsync);
   const reader = new OptionReader(place, invalidOptions);
-  const given = reader.object(options, ASYNC_PROPERTIES, ASYNC_HINTS);
-  const { useFactory, useClass, useExisting, inject, imports } = given;
+  const mistakes = new Mistakes();
+  for (const [option, value] of Object.entries(options as Readonly<Record<string, unknown>>)) {
+    const validator = ASYNC_VALIDATORS[option];
+    mistakes.attempt(() => {
+      reader.object({ [option]: value }, ASYNC_PROPERTIES, ASYNC_HINTS);
+      if (validator !== undefined) reader.optional(option, value, validator);
+    });
+  }
+  mistakes.orThrow(undefined);
+  const { useFactory, useClass, useExisting } = options as Readonly<Record<string, unknown>>;
   if ([useFactory, useClass, useExisting].filter(Boolean).length !== 1) {
     throw invalidOptions(`${place}: write exactly one of useFactory, useClass and useExisting`);
   }
-  reader.optional('useFactory', useFactory, aFunction());
-  reader.optional('useClass', useClass, A_CLASS);
-  reader.optional('inject', inject, A_LIST);
-  reader.optional('imports', imports, A_LIST);
 }
 
 /** Nest copies only own properties of the options, so inherited ones would be lost. */
@@ -70,8 +80,10 @@ function checkExtras(place: string, options: unknown, adviceFor: (options: unkno
   }
   const reader = new OptionReader(place, invalidOptions);
   const { global, globalGuard } = options as Readonly<Record<string, unknown>>;
-  reader.optional('global', global, BOOLEAN);
-  reader.optional('globalGuard', globalGuard, BOOLEAN);
+  const mistakes = new Mistakes();
+  for (const [option, value] of Object.entries({ global, globalGuard }))
+    mistakes.attempt(() => reader.optional(option, value, BOOLEAN));
+  mistakes.orThrow(undefined);
 }
 
 function adviceForRoot(options: unknown): string {

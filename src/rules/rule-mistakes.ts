@@ -18,10 +18,10 @@ export function mistakeIn(rule: unknown): string | undefined {
   if (rule === undefined) {
     return `undefined is not a rule; write each rule as an object such as ${EXAMPLE}. If it is imported, two files may import each other`;
   }
-  if (typeof rule === 'function' || Array.isArray(rule)) {
+  if (typeof rule !== 'object' || rule === null || Array.isArray(rule)) {
     return `${formatForLog(rule)} is not a rule; write each rule as an object such as ${EXAMPLE}`;
   }
-  return typeof rule === 'object' && rule !== null ? mistakeInObject(rule as Values) : undefined;
+  return mistakeInObject(rule as Values);
 }
 
 function mistakeInObject(rule: Values): string | undefined {

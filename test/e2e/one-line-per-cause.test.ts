@@ -1,4 +1,4 @@
-import { Controller, Get, Type } from '@nestjs/common';
+import { Controller, Get, type Type } from '@nestjs/common';
 import { FreqLimit, type FreqLimitOptions } from 'nestjs-freq-limit';
 import { closeApps, startApp } from '../support/app.js';
 import { captureLog } from '../support/log.js';

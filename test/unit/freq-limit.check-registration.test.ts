@@ -45,6 +45,14 @@ describe('forRoot', () => {
     expect(error.message).toContain(message);
     expect(error.message).not.toContain('secret');
   });
+
+  it('has a line for each mistake', () => {
+    const error = thrownBy(() => forRoot!.call(FreqLimitModule, { global: 'yes', globalGuard: 1 }));
+    expect(error.problems).toEqual([
+      expect.stringContaining('FreqLimitModule.forRoot: global: "yes" is not true or false'),
+      'FreqLimitModule.forRoot: globalGuard: 1 is not true or false',
+    ]);
+  });
 });
 
 describe('forRootAsync', () => {
@@ -77,5 +85,17 @@ describe('forRootAsync', () => {
     expect(error.code).toBe('FREQ_LIMIT_INVALID_OPTIONS');
     expect(error.message).toMatch(/^FreqLimitModule\.forRootAsync: /);
     expect(error.message).toContain(message);
+  });
+
+  it('has a line for each mistake', () => {
+    const options = { redis: 'redis://:secret@a', namespace: 'a', useFactory: {}, inject: 5 };
+    const error = thrownBy(() => forRootAsync!.call(FreqLimitModule, options));
+    const place = 'FreqLimitModule.forRootAsync: ';
+    expect(error.problems).toEqual([
+      `${place}redis: is not an option; return it from useFactory: () => ({ redis: … })`,
+      `${place}namespace: is not an option; return it from useFactory: () => ({ namespace: … })`,
+      `${place}useFactory: [object] is not a function`,
+      `${place}inject: 5 is not a list, such as [ConfigService]`,
+    ]);
   });
 });

@@ -3,7 +3,7 @@ import { checkConnection } from './check-connection.js';
 import { readNodes, sharedByNodes } from './cluster-start-nodes.js';
 import { CLUSTER_NAMES, hintFor, SERVER_NAMES } from './option-names.js';
 import { checkTypes } from './option-types.js';
-import { isNode, isSet, type OptionValues, rejectUnknown, valuesIn } from './option-values.js';
+import { isNode, isSet, type OptionValues, rejectUnknown, runAll, valuesIn } from './option-values.js';
 import type { RedisClient } from './redis-option.js';
 import type { RedisClusterClientOptions, RedisClusterOptions } from './redis-options.js';
 
@@ -50,20 +50,37 @@ export function checkClusterClient({ options }: RedisClient): void {
 
 function readClusterClient(given: object): RedisClusterClientOptions {
   const options = valuesIn(given, CLUSTER_NAMES);
-  rejectUnknown(given, CLUSTER_NAMES, hintForCluster, { prefix: 'options.' });
-  checkKeyPrefix(options);
-  checkTypes(options, 'options.');
   const { redisOptions } = options;
-  if (redisOptions === undefined) return options;
-  if (typeof redisOptions !== 'object' || redisOptions === null)
-    throw new TypeError("options.redisOptions: is not an object of options of ioredis' Redis");
-  return { ...options, redisOptions: readNodeOptions(redisOptions) };
+  let ofNodes: OptionValues | undefined;
+  runAll(
+    () => {
+      rejectUnknown(given, CLUSTER_NAMES, hintForCluster, { prefix: 'options.' });
+    },
+    () => {
+      checkTypes(options, 'options.');
+    },
+    () => {
+      if (redisOptions === undefined) return;
+      if (typeof redisOptions !== 'object' || redisOptions === null)
+        throw new TypeError("options.redisOptions: is not an object of options of ioredis' Redis");
+      ofNodes = readNodeOptions(redisOptions);
+    },
+  );
+  checkKeyPrefix(options);
+  return ofNodes === undefined ? options : { ...options, redisOptions: ofNodes };
 }
 
 function readNodeOptions(given: object): OptionValues {
   const prefix = 'options.redisOptions.';
   const options = valuesIn(given, SERVER_NAMES);
-  rejectUnknown(given, SERVER_NAMES, hintForCluster, { prefix });
+  runAll(
+    () => {
+      rejectUnknown(given, SERVER_NAMES, hintForCluster, { prefix });
+    },
+    () => {
+      checkTypes(options, prefix);
+    },
+  );
   for (const [name, reason] of Object.entries(WITHOUT_EFFECT))
     if (isSet(options[name])) throw new TypeError(`${prefix}${name}: has no effect here; ${reason}`);
   if (isSet(options['natMap']))

@@ -2,12 +2,14 @@ import { formatForLog } from '../../core/errors.js';
 import { COUNT, mismatch, wholeNumber } from '../../core/validate.js';
 import { checkConnection } from './check-connection.js';
 import { CLUSTER_NAMES, hintFor, SERVER_NAMES } from './option-names.js';
+import { checkTypes } from './option-types.js';
 import {
   isNode,
   isNonEmptyString,
   isSet,
   type OptionValues,
   rejectUnknown,
+  runAll,
   valuesIn,
 } from './option-values.js';
 import { adviceForValue } from './redis-hints.js';
@@ -26,8 +28,15 @@ export function readServer(given: object, expected: string): RedisConnectionOpti
   const hasPlace = PLACES.some((place) => isSet(options[place]));
   // a custom Connector may read options of its own; options without any place get another error below
   const isLenient = !hasPlace || options['Connector'] !== undefined;
-  rejectUnknown(given, SERVER_NAMES, hintForServer, { isLenient });
-  if (!hasPlace) throw new TypeError(`${formatForLog(given)} is not ${expected}${adviceForValue(given)}`);
+  const rejectOthers = (): void => {
+    rejectUnknown(given, SERVER_NAMES, hintForServer, { isLenient });
+  };
+  if (!hasPlace) {
+    rejectOthers();
+    throw new TypeError(`${formatForLog(given)} is not ${expected}${adviceForValue(given)}`);
+  }
+  runAll(rejectOthers, ...valueChecks(options));
+  // what options mean together is only known when each of them is right
   checkPlace(options);
   checkConnection(options);
   return options;
@@ -38,14 +47,32 @@ function hintForServer(name: string): string | undefined {
   return hintFor(name, SERVER_NAMES);
 }
 
-function checkPlace({ host, port, path, db, sentinels, name, role }: OptionValues): void {
-  if (host !== undefined && !isNonEmptyString(host))
-    throw new TypeError(`host: ${formatForLog(host)} is not a name or an address`);
-  if (isNonEmptyString(host)) rejectUrlAsHost(host);
-  if (port !== undefined && !PORT.test(port)) throw new TypeError(`port: ${mismatch(port, PORT)}`);
-  if (isSet(path) && !isNonEmptyString(path))
-    throw new TypeError(`path: ${formatForLog(path)} is not the path of a unix socket`);
-  if (db !== undefined && !COUNT.test(db)) throw new TypeError(`db: ${mismatch(db, COUNT)}`);
+/** The checks of single values. */
+function valueChecks(options: OptionValues): (() => void)[] {
+  const { host, port, path, db } = options;
+  return [
+    () => {
+      if (host !== undefined && !isNonEmptyString(host))
+        throw new TypeError(`host: ${formatForLog(host)} is not a name or an address`);
+      if (isNonEmptyString(host)) rejectUrlAsHost(host);
+    },
+    () => {
+      if (port !== undefined && !PORT.test(port)) throw new TypeError(`port: ${mismatch(port, PORT)}`);
+    },
+    () => {
+      if (isSet(path) && !isNonEmptyString(path))
+        throw new TypeError(`path: ${formatForLog(path)} is not the path of a unix socket`);
+    },
+    () => {
+      if (db !== undefined && !COUNT.test(db)) throw new TypeError(`db: ${mismatch(db, COUNT)}`);
+    },
+    () => {
+      checkTypes(options);
+    },
+  ];
+}
+
+function checkPlace({ host, port, path, sentinels, name, role }: OptionValues): void {
   if (isSet(path)) rejectTogether('path', { host, port, sentinels });
   if (isSet(sentinels)) {
     rejectTogether('sentinels', { host, port });

@@ -8,7 +8,7 @@ import {
   type Validator,
   wholeNumber,
 } from '../../core/validate.js';
-import { isNode, isSet, type OptionValues } from './option-values.js';
+import { isNode, isSet, type OptionValues, throwAll } from './option-values.js';
 
 const STRING: Validator<string> = { test: (value) => typeof value === 'string', expected: 'a string' };
 const MS: Validator<number> = {
@@ -61,15 +61,15 @@ const TYPES: Readonly<Record<string, Validator<unknown>>> = {
 /** Options whose value is never shown. */
 const SECRET = /password/i;
 
-/** Throws for an option of a wrong type. Some of ioredis' options may be `null`. */
+/** Throws an error for each option of a wrong type. Some of ioredis' options may be `null`. */
 export function checkTypes(options: OptionValues, prefix = ''): void {
-  for (const [name, value] of Object.entries(options)) {
+  const errors = Object.entries(options).flatMap(([name, value]) => {
     const type = TYPES[name];
-    if (type === undefined || !isSet(value) || type.test(value)) continue;
-    throw new TypeError(
-      `${prefix}${name}: ${SECRET.test(name) ? `is not ${type.expected}` : mismatch(value, type)}`,
-    );
-  }
+    if (type === undefined || !isSet(value) || type.test(value)) return [];
+    const problem = SECRET.test(name) ? `is not ${type.expected}` : mismatch(value, type);
+    return [new TypeError(`${prefix}${name}: ${problem}`)];
+  });
+  throwAll(errors);
 }
 
 function each(

@@ -53,8 +53,26 @@ export function rejectUnknown(
         ),
       );
   }
-  const [first, ...others] = errors;
-  if (first !== undefined) throw others.length === 0 ? first : new AggregateError(errors);
+  throwAll(errors);
+}
+
+/** Runs all checks, and throws their errors together. */
+export function runAll(...checks: readonly (() => void)[]): void {
+  const errors: unknown[] = [];
+  for (const check of checks) {
+    try {
+      check();
+    } catch (error) {
+      errors.push(...(error instanceof AggregateError ? (error.errors as unknown[]) : [error]));
+    }
+  }
+  throwAll(errors);
+}
+
+/** Throws an error as it is, and several as one. */
+export function throwAll(errors: readonly unknown[]): void {
+  if (errors.length > 1) throw new AggregateError(errors);
+  if (errors.length === 1) throw errors[0];
 }
 
 /** The names of an object's own properties and of the getters of its classes. */

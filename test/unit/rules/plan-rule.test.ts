@@ -168,7 +168,9 @@ describe('a wrong rule', () => {
     const error = thrownBy(() => plan(rule));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
     expect(error.message).toMatch(`${PLACE}: `);
-    expect(error.message).toContain('is not an object with the options window, limit, key');
+    expect(error.message).toContain(
+      "is not a rule; write each rule as an object such as { window: '1m', limit: 5 }",
+    );
   });
 
   it('has a line for each wrong option', () => {

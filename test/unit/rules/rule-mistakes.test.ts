@@ -27,11 +27,14 @@ describe('mistakeIn', () => {
       { name: 'login' },
       "window and limit are missing; for a rule of namedRules write only its name: 'login'",
     ],
+    ['null', null, "null is not a rule; write each rule as an object such as { window: '1m', limit: 5 }"],
+    ['a number', 5, '5 is not a rule; write each rule as an object such as {'],
+    ['a string', '1m', '"1m" is not a rule; write each rule as an object such as {'],
   ])('recognizes %s', (_, rule, problem) => {
     expect(mistakeIn(rule)).toContain(problem);
   });
 
-  it.each([[{ window: '1m', limit: 5 }], [{}], [null], [5], ['login'], [{ key: { window: 1 }, limit: 5 }]])(
+  it.each([[{ window: '1m', limit: 5 }], [{}], [{ key: { window: 1 }, limit: 5 }]])(
     'recognizes nothing in %j',
     (rule) => {
       expect(mistakeIn(rule)).toBeUndefined();
