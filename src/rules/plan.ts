@@ -151,8 +151,7 @@ function rejectUnknown(name: string, rules: readonly DeclaredRule[], place: stri
   // a rule that is not known may have the name
   if (known.includes(name) || rules.some((rule) => rule.error !== undefined && nameOf(rule) === undefined))
     return;
-  const unnamed =
-    rules.length > known.length ? '; rules without the option name can only be skipped all together' : '';
+  const unnamed = rules.length > known.length ? '; a rule needs the option name to be skipped by it' : '';
   throw invalidRule(
     `${place}: no rule here has the name ${formatForLog(name)}; existing names: ${known.join(', ') || 'none'}${unnamed}`,
   );

@@ -55,7 +55,7 @@ type Assertion = typeof expectLimited | typeof expectNotLimited;
 /** Sends requests of which none may be denied, and returns their statuses. */
 async function passing(send: SendRequest, count: number, assertion: Assertion): Promise<number[]> {
   if (!Number.isSafeInteger(count) || count < 0)
-    throw new TypeError(`the number of requests must be a whole number from 0, got ${count}`);
+    throw new TypeError(`the number of requests must be a whole number from 0, got ${formatForLog(count)}`);
   const statuses: number[] = [];
   for (let i = 1; i <= count; i++) {
     const { status } = await sendAndRead(send);

@@ -195,10 +195,7 @@ describe('skips', () => {
 
   it.each([
     [[GLOBAL, XY], 'existing names: global, x, y'],
-    [
-      [level('app', [{}])],
-      'existing names: none; rules without the option name can only be skipped all together',
-    ],
+    [[level('app', [{}])], 'existing names: none; a rule needs the option name to be skipped by it'],
     [[], 'existing names: none'],
   ])('with an unknown name throw an error that lists the names', (levels, names) => {
     const error = thrownBy(() => shown(...levels, level('handler', [], ['dayly'])));
