@@ -1,4 +1,5 @@
 import { AssertionError } from 'node:assert';
+import { formatForLog } from '../core/errors.js';
 import { sendAndRead, type SendRequest } from './send-request.js';
 
 /** What `expectLimited` expects of equal requests in a row. */

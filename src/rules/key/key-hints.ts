@@ -23,6 +23,15 @@ const PATHS: ReadonlyMap<string, string> = new Map([
   ['username', 'body.username'],
   ['apikey', 'headers.x-api-key'],
 ]);
+/** Parts of a request by what people write for them; arguments of resolvers and payloads of messages are the body. */
+const ROOT_OF: ReadonlyMap<string, Root> = new Map([
+  ['param', 'params'],
+  ['header', 'headers'],
+  ['args', 'body'],
+  ['data', 'body'],
+  ['payload', 'body'],
+  ['message', 'body'],
+]);
 /** Matches a name as other libraries mark it: `:id` of a route, `$id`, `%id%`, `<id>`, `[id]`. */
 const MARKED = /(?<=^|\/):([a-z_]\w*)|[$%<[]([a-z_]\w*)[%>\]]?/i;
 
@@ -34,7 +43,7 @@ export function pathFor(text: string): string | undefined {
     .split('.');
   const name = first.toLowerCase();
   if (fields.length === 0) return PATHS.get(name.replace(/[_-]/g, ''));
-  const root = /^(?:param|header)$/.test(name) ? `${name}s` : name;
+  const root = ROOT_OF.get(name) ?? name;
   if (root === 'ip' || !ROOTS.includes(root as Root)) return undefined;
   return fields.includes('') ? PATHS.get(root) : [root, ...fields].join('.');
 }
