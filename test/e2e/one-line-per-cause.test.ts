@@ -103,7 +103,9 @@ it('keys by user with different effects have a line for each effect', async () =
   const rules = ['mine', 'strict'] as const;
   await startApp('express', { controllers: [three(plain)], limits: { redis: false, namedRules, rules } });
   expect(log.lines).toEqual([
-    expect.stringMatching(/: namedRules\.mine of FreqLimitModule: .* a request there is counted by IP address\./),
+    expect.stringMatching(
+      /: namedRules\.mine of FreqLimitModule: .* a request there is counted by IP address\./,
+    ),
     expect.stringMatching(/: namedRules\.strict of FreqLimitModule: .* is denied with status 400\./),
   ]);
 });
