@@ -68,6 +68,18 @@ describe('the line at start-up', () => {
     await client.quit();
   });
 
+  it('says if Redis is unavailable', async () => {
+    await startApp('express', {
+      limits: { redis: '/nowhere/redis.sock', namespace: 'x' },
+      controllers: [Sms],
+    });
+    expect(started()).toEqual([
+      'FREQ_LIMIT_STARTED: Limits are counted in Redis at the unix socket /nowhere/redis.sock, database 0, namespace "x". It is ' +
+        'unavailable now, so onStoreError applies until it recovers. 2 rules protect 2 handlers.',
+    ]);
+    expect(log.withCode('FREQ_LIMIT_STORE_UNAVAILABLE')).toHaveLength(1);
+  });
+
   it('does not count handlers without FreqLimitGuard', async () => {
     @Controller('guarded')
     @UseGuards(FreqLimitGuard)
