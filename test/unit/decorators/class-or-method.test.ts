@@ -130,6 +130,13 @@ describe.each([
   });
 });
 
+it('names a place without a class', () => {
+  const decorate = FreqLimit('1m', 5) as AnyDecorator;
+  expect(() => decorate(Object.create(null), 'm', {})).toThrow(
+    '@FreqLimit on a class.m: no request calls a property',
+  );
+});
+
 describe('@FreqLimitVerdict()', () => {
   it.each<[string, unknown[], string]>([
     ['a class', [Controller], 'Controller: this is not a parameter'],
