@@ -62,6 +62,19 @@ describe('readRuleArguments', () => {
     expect(mistakeIn(kept)).toContain(problem);
   });
 
+  it('reads the options of a class, also those that its instances inherit', () => {
+    class Login {
+      readonly window = '15m';
+      readonly limit = 5;
+      get key(): string {
+        return '{body.user}';
+      }
+    }
+    const options = { window: '15m', limit: 5, key: '{body.user}' };
+    expect(readRuleArguments([new Login()])).toEqual({ rule: options });
+    expect(readRuleArguments(['login', new Login()])).toEqual({ named: 'login', changes: options });
+  });
+
   it('keeps the mistake of each decorator apart', () => {
     const [one, other] = [readRuleArguments([]), readRuleArguments([])] as { readonly rule: unknown }[];
     expect(one!.rule).not.toBe(other!.rule);

@@ -32,6 +32,17 @@ describe('NamedRuleSet', () => {
     ]);
   });
 
+  it('keeps the options that a rule inherits from its class', () => {
+    class Login {
+      readonly window = '15m';
+      readonly limit = 5;
+      get key(): string {
+        return '{body.user}';
+      }
+    }
+    expect(resolve({ login: new Login() }, 'login')).toMatchObject({ limit: 5, key: '{body.user}' });
+  });
+
   it('knows that the key is at the reference if it changes the key', () => {
     const level = {
       rules: [{ ...declared({ key: '{ip}' }, 'handler', 'here'), named: 'login' }],
