@@ -1,4 +1,4 @@
-import { formatForLog } from '../../core/errors.js';
+import { formatForLog, oneLine } from '../../core/errors.js';
 import { encodePart } from '../../core/counter-key.js';
 import type { LimitedRequest } from '../../core/request.js';
 import { idToScalar } from './ids.js';
@@ -102,7 +102,7 @@ function compilePlaceholder(path: string): Placeholder {
   const [root, ...rest] = path.split('.');
   if (!ROOTS.includes(root as Root)) {
     throw new TypeError(
-      `{${formatForLog(path).slice(1, -1)}} is not a placeholder; placeholders begin with ${ROOTS.join(', ')}${hintForPlaceholder(path)}`,
+      `{${oneLine(path)}} is not a placeholder; placeholders begin with ${ROOTS.join(', ')}${hintForPlaceholder(path)}`,
     );
   }
   if (root === 'ip') {
