@@ -3,6 +3,10 @@ import { readRules } from '../../../src/rules/read-rules.js';
 import { mistakeInName } from '../../../src/rules/skip-names.js';
 import { thrownBy } from '../fixtures.js';
 
+function thrown(): never {
+  throw new Error('no vault');
+}
+
 const minute = { ttl: 60_000, limit: 3 };
 
 describe('mistakeIn', () => {
@@ -37,6 +41,21 @@ describe('mistakeIn', () => {
       expect(mistakeIn(rule)).toBeUndefined();
     },
   );
+
+  it('recognizes nothing in a rule of a class with a name of its own', () => {
+    class Login {
+      readonly name = 'login';
+      get window(): string {
+        return '15m';
+      }
+    }
+    expect(mistakeIn(new Login())).toBeUndefined();
+  });
+
+  it('leaves getters alone: one that throws is reported with its place later', () => {
+    const getter = { enumerable: true, get: thrown };
+    expect(mistakeIn(Object.defineProperties({}, { name: getter, limit: getter }))).toBeUndefined();
+  });
 });
 
 describe('readRules', () => {
