@@ -115,7 +115,7 @@ describe.each(PLATFORMS)('a rule by user on %s', (platform: Platform) => {
         `@FreqLimit on Mine.get, rule "mine": ${EARLY}Mine.get. Unless middleware sets`,
       ),
     ]);
-    expect(lines[0]).toContain('a request there is counted by IP.');
+    expect(lines[0]).toContain('a request there is counted by IP address.');
     await expectByAddress(url);
   });
 
@@ -231,7 +231,7 @@ describe.each(PLATFORMS)('a rule by user on %s', (platform: Platform) => {
     expect(lines).toEqual([
       expect.stringContaining(`rules[0] of FreqLimitModule, rule "mine": ${EARLY}Many.a, Many.b. Unless`),
     ]);
-    expect(lines[0]).toContain('a request there is answered with status 400.');
+    expect(lines[0]).toContain('a request there is denied with status 400.');
     expect(await statuses(1, () => fetch(`${url}/a`))).toEqual([400]);
   });
 });
