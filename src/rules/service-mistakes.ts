@@ -1,7 +1,8 @@
 import { type FreqLimitError, formatForLog, invalidCheck } from '../core/errors.js';
 import { isPromise } from '../core/maybe-promise.js';
-import type { OptionHints } from '../core/option-hints.js';
+import { hintsFor, type OptionHints } from '../core/option-hints.js';
 import { RULE_HINTS } from './rule-hints.js';
+import { MISSING_WINDOW } from './window.js';
 
 // Advice for wrong arguments of FreqLimitService. Keys are personal data, so no message contains one.
 
@@ -28,24 +29,19 @@ const ONLY_RULES = [
 /** Hints for options of a check: names that other libraries use. */
 export const CHECK_HINTS: OptionHints = {
   ...RULE_HINTS,
-  ...Object.fromEntries(
-    ONLY_RULES.map((name) => [name, { advice: 'only rules of the guard have it; leave it out' }]),
-  ),
+  ...hintsFor(ONLY_RULES, { advice: 'only rules of the guard have it; leave it out' }),
   points: 'limit, or cost for the units of one call',
   id: 'key',
   ip: 'key',
   user: 'key',
-  controller: { advice: 'it needs the name of a rule; add rule' },
-  handler: { advice: 'it needs the name of a rule; add rule' },
+  ...hintsFor(['controller', 'handler'], { advice: 'it needs the name of a rule; add rule' }),
   address: 'key',
 };
 
 /** Hints for options of a check that names a rule. */
 export const RULE_CHECK_HINTS: OptionHints = {
   ...CHECK_HINTS,
-  name: { advice: 'the rule has its own; leave it out' },
-  countDenied: { advice: 'the rule has its own; leave it out' },
-  onStoreError: { advice: 'the rule has its own; leave it out' },
+  ...hintsFor(['name', 'countDenied', 'onStoreError'], { advice: 'the rule has its own; leave it out' }),
   class: 'controller',
   method: 'handler',
   ip: 'address',
@@ -72,5 +68,5 @@ export function withoutWindow(check: object): string {
   if (isPromise(check)) return 'is missing, because the check is a promise; await it';
   const { name } = check as { readonly name?: unknown };
   const forRule = `; for the counter of a rule write { rule: ${formatForLog(name)}, key }`;
-  return `is missing; expected a string with a unit, such as '1m'${typeof name === 'string' ? forRule : ''}`;
+  return MISSING_WINDOW + (typeof name === 'string' ? forRule : '');
 }
