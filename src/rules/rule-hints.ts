@@ -19,7 +19,12 @@ const OF_MODULE = [
   'onDenied',
   'contextAdapters',
   'ipv6Subnet',
+  'maxCounters',
   'timeoutMs',
+  'requireStore',
+  'fallbackShare',
+  'hashTag',
+  'coalesce',
   'denyCache',
 ];
 
