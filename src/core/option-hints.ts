@@ -25,7 +25,7 @@ export interface Advice {
 export function adviceFor(
   name: string,
   options: object,
-  known: readonly string[],
+  known: Iterable<string>,
   hints: OptionHints,
 ): Advice | undefined {
   const hint = Object.hasOwn(hints, name) ? hints[name] : nearestName(name, known);
