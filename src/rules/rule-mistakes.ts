@@ -1,7 +1,7 @@
 import { formatForLog, quoted } from '../core/errors.js';
 import { windowOfTtl } from './rule-hints.js';
 import { looksLikeWindow } from './window.js';
-import { WrongArguments } from './wrong-arguments.js';
+import { isWrongArguments } from './wrong-arguments.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -14,7 +14,7 @@ const TELLING = ['window', 'limit', 'ttl', 'windowMs', 'max', 'points', 'duratio
  * @returns what is wrong and what to write instead; `undefined` if nothing is recognized
  */
 export function mistakeIn(rule: unknown): string | undefined {
-  if (rule instanceof WrongArguments) return rule.problem;
+  if (isWrongArguments(rule)) return rule.problem;
   if (rule === undefined) {
     return `undefined is not a rule, expected an object such as ${EXAMPLE}; if it is imported, two files may import each other`;
   }

@@ -42,6 +42,11 @@ describe('mistakeIn', () => {
     },
   );
 
+  it('recognizes wrong arguments of a decorator of another copy of this package', () => {
+    const kept = { problem: 'the limit is missing', [Symbol.for('nestjs-freq-limit:wrong-arguments')]: true };
+    expect(mistakeIn(kept)).toBe('the limit is missing');
+  });
+
   it('recognizes nothing in a rule of a class with a name of its own', () => {
     class Login {
       readonly name = 'login';
