@@ -2,6 +2,26 @@
 const two = (value) => (value === null ? '–' : value.toFixed(2));
 const one = (value) => (value === null ? '–' : value.toFixed(1));
 
+export function printRate(platform, { perSecond, blocks, rows }) {
+  const added = ({ mean, from, to }, digits) =>
+    `${mean.toFixed(digits)} (${from.toFixed(digits)} to ${to.toFixed(digits)})`;
+  print(
+    `\n${platform}, ${perSecond} requests/s: added to each request of the bare application; 95 % intervals over ${blocks} blocks`,
+    ['', 'CPU µs', 'of it GC µs', 'p50 ms', 'p99 ms', 'CPU µs in all', 'Redis µs', 'calls', 'non-2xx'],
+    rows.map((row) => [
+      row.name,
+      added(row.cpuUs, 1),
+      added(row.gcUs, 1),
+      added(row.p50Ms, 3),
+      added(row.p99Ms, 3),
+      one(row.totalCpuUs),
+      one(row.redisUs),
+      row.calls.toFixed(3),
+      `${(100 * row.denied).toFixed(1)} %`,
+    ]),
+  );
+}
+
 export function printHttp(platform, rows) {
   print(
     `\n${platform}: × ${'the bare application'} (denied: × an application that always throws the 429)`,

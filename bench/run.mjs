@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { tool } from './load.mjs';
 import { readOptions } from './options.mjs';
 import { BenchRedis } from './redis.mjs';
-import { printGrowth, printHttp, printStore } from './report.mjs';
+import { printGrowth, printHttp, printRate, printStore } from './report.mjs';
 
 const RESULTS = new URL('results.json', import.meta.url);
 const CHART = new URL('chart.svg', import.meta.url);
@@ -13,6 +13,7 @@ const results = { ...before(), date: new Date().toISOString().slice(0, 10), vers
 const redis = await BenchRedis.start();
 try {
   results.versions.redis = await redis.version();
+  if (options.parts.includes('rate')) await runRate();
   if (options.parts.includes('http')) await runHttp();
   if (options.parts.includes('store')) {
     const { benchStore } = await import('./store.mjs');
@@ -31,6 +32,16 @@ if (!options.quick) {
   if (results.http) writeFileSync(CHART, chart(results.http));
 }
 process.exit(); // clients of the limiters compared have no common way to be closed
+
+async function runRate() {
+  const { benchRate, rateNames } = await import('./rate.mjs');
+  results.rate = { ...results.rate };
+  for (const platform of options.platforms) {
+    const measured = await benchRate(redis, { ...options, platform, names: rateNames(options) }, say);
+    printRate(platform, measured);
+    results.rate[platform] = measured;
+  }
+}
 
 async function runHttp() {
   const { benchHttp } = await import('./http.mjs');

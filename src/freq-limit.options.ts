@@ -151,6 +151,13 @@ export interface FreqLimitOptions {
    */
   readonly onStoreError?: OnStoreError | undefined;
   /**
+   * Whether a wrong configuration of Redis stops the application at start-up: a wrong password, a missing permission, an
+   * unknown host or database, and the like. An outage does not. The start waits up to 5 s for Redis. The error is a
+   * `FreqLimitError` with the code `FREQ_LIMIT_STORE_FAILED`.
+   * @default false: the application starts, and `onStoreError` applies
+   */
+  readonly requireStore?: boolean | undefined;
+  /**
    * This process's share of every limit while `'memory'` applies, above 0 and at most 1: with four processes, 0.25 keeps
    * them at the limit together. At least one request is always allowed.
    * @default 1: each process allows the whole limit

@@ -85,6 +85,7 @@ const ENTRIES = {
   maxCounters: { validator: wholeNumber(1, 10_000_000), default: 100_000 },
   timeoutMs: { validator: wholeNumber(1, 60_000), default: 250 },
   onStoreError: { validator: ON_STORE_ERROR, default: 'memory' },
+  requireStore: { validator: BOOLEAN, default: false },
   fallbackShare: { validator: SHARE, default: 1 },
   hashTag: { validator: aFunction<HashTag>(), default: undefined },
   coalesce: { validator: BOOLEAN, default: true },
@@ -106,6 +107,12 @@ interface Contradiction {
 }
 
 const CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    option: 'requireStore',
+    other: 'redis',
+    applies: ({ requireStore, redis }) => requireStore && withoutFalse(redis) === undefined,
+    problem: 'needs redis, which is missing, undefined or false; is its environment variable set?',
+  },
   {
     option: 'hashTag',
     other: 'redis',

@@ -2,20 +2,31 @@
 // Tells its parent its port, then answers its messages; ends when the parent disconnects.
 import 'reflect-metadata';
 import { Session } from 'node:inspector/promises';
+import { PerformanceObserver } from 'node:perf_hooks';
 import { NestFactory } from '@nestjs/core';
 
 const { kind, options, platform, redisPort } = JSON.parse(process.argv[2]);
-const { [kind]: moduleFor } = await import(`./${kind}.mjs`);
+// a kind is a file, or a function of a file: guards.empty
+const [file, exported = file] = kind.split('.');
+const { [exported]: moduleFor } = await import(`./${file}.mjs`);
 const app = await NestFactory.create(await moduleFor(options, redisPort), await adapter(platform), {
   logger: ['error', 'warn'],
 });
 await app.listen(0, '127.0.0.1');
+
+let gcMs = 0;
+new PerformanceObserver((list) => {
+  for (const { duration } of list.getEntries()) gcMs += duration;
+}).observe({ entryTypes: ['gc'] });
 
 const inspector = new Session();
 const ANSWERS = {
   cpuUs() {
     const { user, system } = process.cpuUsage();
     return user + system;
+  },
+  gcUs() {
+    return gcMs * 1000;
   },
   async startProfile() {
     inspector.connect();

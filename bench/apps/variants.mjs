@@ -6,11 +6,18 @@ export const BARE = 'bare';
 
 const before = (limits, store) => ({ ...ours(limits, store, { before: true }), against: true, quick: true });
 
+const guard = (name, limits) => ({ kind: `guards.${name}`, options: { limits } });
+
 export const VARIANTS = {
   [BARE]: { kind: 'bare', quick: true },
   // the same application once more: how far from 1.00 is chance
   'bare again': { kind: 'bare', quick: true },
   'constant 429': { kind: 'refusing' },
+  'empty guard': guard('empty'),
+  'guard with headers 1': guard('headers', 1),
+  'guard with headers 5': guard('headers', 5),
+  'guard with evalsha 1 redis': guard('evalsha', 1),
+  'guard with evalsha 5 redis': guard('evalsha', 5),
   'ours no rule': ours(0, 'memory'),
   'ours 1 memory': ours(1, 'memory'),
   'ours 3 memory': ours(3, 'memory'),
@@ -38,3 +45,34 @@ export const VARIANTS = {
   'rate-limiter-flexible 1 redis': peer('flexible', 1, 'redis'),
   'rate-limiter-flexible 5 redis': peer('flexible', 5, 'redis'),
 };
+
+/** What is measured at a fixed rate. */
+export const AT_FIXED_RATE = [
+  BARE,
+  'bare again',
+  'empty guard',
+  'guard with headers 1',
+  'guard with headers 5',
+  'guard with evalsha 1 redis',
+  'guard with evalsha 5 redis',
+  'ours 1 memory',
+  'ours 3 memory',
+  'ours 5 memory',
+  'ours 1 redis',
+  'ours 3 redis',
+  'ours 5 redis',
+  'ours 5 redis 1000 clients',
+  'constant 429',
+  'ours 5 memory 99 % denied',
+  'ours 5 redis 99 % denied',
+  'before 1 memory',
+  'before 5 memory',
+  'before 1 redis',
+  'before 5 redis',
+  'throttler 1 memory',
+  'throttler 5 memory',
+  'throttler + nest-lab 1 redis',
+  'throttler + nest-lab 5 redis',
+  'rate-limiter-flexible 1 redis',
+  'rate-limiter-flexible 5 redis',
+];

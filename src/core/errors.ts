@@ -11,7 +11,7 @@ export type FreqLimitErrorCode =
   | 'FREQ_LIMIT_INVALID_CHECK'
   /** A function of a rule threw, or returned a value that the rule cannot use. Nothing was counted. */
   | 'FREQ_LIMIT_RULE_FAILED'
-  /** The store did not answer, or answered with an error. */
+  /** The store did not answer, or answered with an error; with `requireStore` also thrown when the application starts. */
   | 'FREQ_LIMIT_STORE_FAILED';
 
 const BRAND = Symbol.for('nestjs-freq-limit:error');

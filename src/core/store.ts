@@ -51,7 +51,10 @@ export interface Store {
   /** How the store is doing. */
   health(): StoreHealth;
 
-  /** Connects, within a bounded time. Does not throw if the server cannot be reached. */
+  /**
+   * Connects, within a bounded time. Does not throw if the server cannot be reached.
+   * @throws {FreqLimitError} only with `requireStore`, if its configuration is wrong; then everything is closed again
+   */
   open(): Promise<void>;
 
   /** Releases what keeps the process alive and belongs to the store. May be called twice. */

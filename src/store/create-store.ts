@@ -16,6 +16,8 @@ export interface StoreOptions {
   readonly redis: RedisOption | undefined;
   readonly memoryReason?: MemoryReason;
   readonly namespace: string;
+  /** Whether a wrong configuration of Redis makes `open` fail; `undefined`: it does not. */
+  readonly requireStore?: boolean | undefined;
   readonly timeoutMs: number;
   readonly coalesce: boolean;
   readonly denyCache: boolean;
@@ -33,13 +35,13 @@ export interface StoreOptions {
  * - `FallbackStore` applies `onStoreError` when Redis does not answer.
  */
 export async function createStore(options: StoreOptions, log: Log): Promise<Store> {
-  const { redis, namespace, timeoutMs, coalesce, denyCache, maxCounters, fallbackShare, hashTag } = options;
+  const { redis, namespace, denyCache, maxCounters, fallbackShare, hashTag } = options;
   if (redis === undefined) {
     warnOfMemory(options.memoryReason, log);
     return new MemoryStore(maxCounters, log);
   }
   const placement = isClustered(redis) ? new HashTags({ namespace, hashTag }) : undefined;
-  const inRedis = await RedisStore.create({ redis, namespace, timeoutMs, coalesce, placement }, log);
+  const inRedis = await RedisStore.create({ ...options, redis, placement }, log);
   const fallback = new MemoryStore(maxCounters, log, undefined, 'memory');
   // after the split, so that a server that is down affects only the checks whose counters it has
   const withFallback = new FallbackStore(inRedis, fallback, fallbackShare);

@@ -103,9 +103,7 @@ describe.each(WAYS)('a database that the server denies, by %s', (_, reach) => {
     for (let i = 0; i < 3; i++)
       await expect(store.consume([check('a')])).rejects.toMatchObject({ code: 'FREQ_LIMIT_STORE_FAILED' });
     expect(store.health()).toMatchObject({ isUp: false, reason: expect.stringContaining(advice) });
-    const outages = lines.filter((line) =>
-      line.startsWith('FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable'),
-    );
+    const outages = lines.filter((line) => line.startsWith('FREQ_LIMIT_STORE_REFUSED: Redis is unavailable'));
     expect(outages).toEqual([expect.stringContaining(advice)]);
     expect(await counters()).toEqual([0, 0]);
   });

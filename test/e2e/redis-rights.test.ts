@@ -36,7 +36,8 @@ const ofOurKeys = (commands: string): string => `~${suite.namespace}:* ${command
 
 describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
   it('need no more rights than the documented ones', async () => {
-    const { app } = await startApp(platform, { limits: await limitsOfUser(ofOurKeys(DOCUMENTED)) });
+    const limits = { ...(await limitsOfUser(ofOurKeys(DOCUMENTED))), requireStore: true };
+    const { app } = await startApp(platform, { limits });
     const service = app.get(FreqLimitService);
     const check = { key: 'x', window: '1m', limit: 1 } as const;
     expect((await service.consume(check)).allowed).toBe(true);

@@ -111,7 +111,7 @@ async function timed(run: () => Promise<void>): Promise<number> {
 
 function linesOf({ lines }: RecordingLog): Pick<Row, 'opened' | 'closed' | 'otherLines'> {
   const isOpening = (line: string): boolean =>
-    line.startsWith('FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable');
+    /^FREQ_LIMIT_STORE_(UNAVAILABLE|REFUSED): Redis is unavailable/.test(line);
   const isClosing = (line: string): boolean =>
     line.startsWith('FREQ_LIMIT_STORE_RECOVERED: Redis is available again');
   return {

@@ -59,7 +59,7 @@ function expectSound({ books, troubles, requests, log }: Soaked): void {
   expect(late.length).toBeLessThanOrEqual(2 * MOST_IN_FLIGHT * troubles.length);
   expect(requests.at(-1)?.answer?.by).toBe('store');
   const opened = log.lines.filter((line) =>
-    line.startsWith('FREQ_LIMIT_STORE_UNAVAILABLE: Redis is unavailable'),
+    /^FREQ_LIMIT_STORE_(UNAVAILABLE|REFUSED): Redis is unavailable/.test(line),
   );
   const closed = log.lines.filter((line) =>
     line.startsWith('FREQ_LIMIT_STORE_RECOVERED: Redis is available again'),

@@ -92,3 +92,6 @@ export async function freePort(): Promise<number> {
   await once(probe, 'close');
   return port;
 }
+
+/** A host name that does not exist. It is not even valid, so that this is found out without a DNS server. */
+export const UNKNOWN_HOST = 'redis..invalid';

@@ -28,6 +28,7 @@ const DEFAULT_OPTIONS = {
   maxCounters: 100_000,
   timeoutMs: 250,
   onStoreError: 'memory',
+  requireStore: false,
   fallbackShare: 1,
   hashTag: undefined,
   coalesce: true,
@@ -105,6 +106,7 @@ describe('resolveOptions', () => {
       maxCounters: 1,
       timeoutMs: 60_000,
       onStoreError: 'deny',
+      requireStore: true,
       fallbackShare: 0.25,
       hashTag: () => 'one',
       coalesce: false,
@@ -112,6 +114,15 @@ describe('resolveOptions', () => {
     };
     expect(resolveOptions(given)).toEqual({ ...given, hashKey: plainKey });
   });
+
+  it.each([[{}], [{ redis: undefined }], [{ redis: false }]])(
+    'rejects requireStore without redis: %j',
+    (options) => {
+      expect(thrownBy(() => resolveOptions({ requireStore: true, ...options })).message).toBe(
+        'FreqLimitModule: requireStore: needs redis, which is missing, undefined or false; is its environment variable set?',
+      );
+    },
+  );
 
   it('returns frozen options, and does not change the given ones', () => {
     const rules = [{ window: '1m', limit: 5 }];

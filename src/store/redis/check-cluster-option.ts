@@ -1,8 +1,11 @@
 import { formatForLog } from '../../core/errors.js';
+import { checkConnection } from './check-connection.js';
+import { readNodes, sharedByNodes } from './cluster-start-nodes.js';
 import { CLUSTER_NAMES, hintFor, SERVER_NAMES } from './option-names.js';
+import { checkTypes } from './option-types.js';
 import { isNode, isSet, type OptionValues, rejectUnknown, valuesIn } from './option-values.js';
 import type { RedisClient } from './redis-option.js';
-import type { RedisClusterOptions } from './redis-options.js';
+import type { RedisClusterClientOptions, RedisClusterOptions } from './redis-options.js';
 
 /** The properties of `{ cluster: [nodes], options }`. */
 const OPTION_NAMES = new Set(['cluster', 'options']);
@@ -27,12 +30,15 @@ export function readCluster(given: object): RedisClusterOptions {
     throw new TypeError(
       "cluster: is not a list of nodes, each { host, port }, a URL ('redis://host:6379') or a port",
     );
-  const nodes = (cluster as RedisClusterOptions['cluster']).map(readNode);
+  const nodes = readNodes(cluster as RedisClusterOptions['cluster']);
   if (nodes.some(hasDatabase)) throw new TypeError(`cluster: ${ONLY_DB_0}`);
-  if (options === undefined) return { cluster: nodes };
-  if (typeof options !== 'object' || options === null)
+  if (options !== undefined && (typeof options !== 'object' || options === null))
     throw new TypeError("options: is not an object of options of ioredis' Cluster");
-  return { cluster: nodes, options: readClusterClient(options) };
+  const read = options === undefined ? undefined : readClusterClient(options);
+  const shared = sharedByNodes(nodes, read?.redisOptions ?? {});
+  if (shared === undefined)
+    return read === undefined ? { cluster: nodes } : { cluster: nodes, options: read };
+  return { cluster: nodes, options: { ...read, redisOptions: { ...shared, ...read?.redisOptions } } };
 }
 
 /** Checks the options of a Cluster client that was passed. */
@@ -42,10 +48,11 @@ export function checkClusterClient({ options }: RedisClient): void {
   if (Number(redisOptions?.db ?? 0) !== 0) throw new TypeError(`redisOptions.db: ${ONLY_DB_0}`);
 }
 
-function readClusterClient(given: object): object {
+function readClusterClient(given: object): RedisClusterClientOptions {
   const options = valuesIn(given, CLUSTER_NAMES);
   rejectUnknown(given, CLUSTER_NAMES, hintForCluster, { prefix: 'options.' });
   checkKeyPrefix(options);
+  checkTypes(options, 'options.');
   const { redisOptions } = options;
   if (redisOptions === undefined) return options;
   if (typeof redisOptions !== 'object' || redisOptions === null)
@@ -59,14 +66,11 @@ function readNodeOptions(given: object): OptionValues {
   rejectUnknown(given, SERVER_NAMES, hintForCluster, { prefix });
   for (const [name, reason] of Object.entries(WITHOUT_EFFECT))
     if (isSet(options[name])) throw new TypeError(`${prefix}${name}: has no effect here; ${reason}`);
+  if (isSet(options['natMap']))
+    throw new TypeError(`${prefix}natMap: has no effect here; it belongs in options`);
   if (options['db'] !== undefined && options['db'] !== 0) throw new TypeError(`${prefix}db: ${ONLY_DB_0}`);
+  checkConnection(options, prefix);
   return options;
-}
-
-/** ioredis copies only a node's own properties, and so would miss the getters of a class. */
-function readNode<T>(node: T): T {
-  if (typeof node !== 'object' || node === null) return node;
-  return { ...node, ...valuesIn(node, SERVER_NAMES) };
 }
 
 /** Where an option belongs that was given in the wrong part of a Cluster's options. */
@@ -77,9 +81,10 @@ function hintForCluster(name: string): string | undefined {
   return hintFor(name, CLUSTER_NAMES) ?? hintFor(name, SERVER_NAMES);
 }
 
-/** Whether the URL of a node has a database other than 0. */
+/** Whether a node has a database other than 0. */
 function hasDatabase(node: unknown): boolean {
-  return typeof node === 'string' && !/^\/?0*$/.test(new URL(node).pathname);
+  if (typeof node === 'string') return !/^\/?0*$/.test(new URL(node).pathname);
+  return Number((Object(node) as { readonly db?: unknown }).db ?? 0) !== 0;
 }
 
 /** Empty braces are not a hash tag: the counters of one request would be in different slots. */

@@ -1,8 +1,17 @@
 import { formatForLog } from '../../core/errors.js';
+import { hintFor } from './option-names.js';
 import { adviceForString } from './redis-hints.js';
 
 /** Options that a URL may set after `?`. ioredis reads them as strings, so others, such as `false`, would be misread. */
-const NAMES = ['db', 'family', 'keyPrefix', 'connectionName', 'clientInfoTag', 'username', 'password'];
+const NAMES: ReadonlySet<string> = new Set([
+  'db',
+  'family',
+  'keyPrefix',
+  'connectionName',
+  'clientInfoTag',
+  'username',
+  'password',
+]);
 
 /**
  * Checks a URL or the path of a unix socket.
@@ -10,18 +19,34 @@ const NAMES = ['db', 'family', 'keyPrefix', 'connectionName', 'clientInfoTag', '
  * @throws {TypeError} if it is wrong; never shows the string, which may contain a password
  */
 export function checkUrl(text: string, expected: string): void {
-  const [, query] = /^\/[^?]*\??(.*)$/s.exec(text) ?? [];
+  const [, query] = /^\/(?!\/)[^?]*\??(.*)$/s.exec(text) ?? [];
   if (query !== undefined) {
     checkQuery(new URLSearchParams(query));
     return;
   }
   if (!isUrl(text)) throw new TypeError(`the string is not ${expected}; ${adviceForString(text)}`);
-  const { pathname, searchParams } = new URL(text);
+  const url = new URL(text);
+  const { pathname, searchParams } = url;
+  checkParts(url);
   if (!/^\/?\d*$/.test(pathname))
     throw new TypeError('the path of the URL must be the number of a database, as in /0');
   checkQuery(searchParams);
   if (pathname.length > 1 && searchParams.has('db'))
     throw new TypeError('the URL sets the database twice, in its path and as db; remove one of them');
+  for (const name of ['username', 'password'] as const)
+    if (url[name] !== '' && searchParams.has(name))
+      throw new TypeError(`the URL sets ${name} twice, before its host and after ?; remove one of them`);
+}
+
+/** Throws for parts of a URL that ioredis would ignore or misread. */
+export function checkParts({ hostname, port, hash }: URL): void {
+  if (hostname.includes(','))
+    throw new TypeError(
+      'the URL has several hosts; set { cluster: [nodes] } for a Cluster, or { sentinels, name } for sentinels',
+    );
+  if (port === '0') throw new TypeError('the port of the URL is 0, and not 1 to 65535');
+  if (hash !== '')
+    throw new TypeError('the URL contains #, and what follows it is ignored; in a password write %23');
 }
 
 /** Whether a string is a URL of a server, with a user name and password that can be decoded. */
@@ -37,11 +62,20 @@ export function isUrl(text: string): boolean {
 
 function checkQuery(query: URLSearchParams): void {
   for (const [name, value] of query) {
-    if (!NAMES.includes(name))
-      throw new TypeError(
-        `${formatForLog(name)} in the URL: a URL can only set ${NAMES.join(', ')}; set other options in an object: { host, port, … }`,
-      );
+    if (!NAMES.has(name)) throw new TypeError(`${formatForLog(name)} in the URL: ${adviceFor(name)}`);
+    if (query.getAll(name).length > 1) throw new TypeError(`the URL sets ${name} twice; remove one of them`);
+    if (name === 'family' && !/^[046]$/.test(value))
+      throw new TypeError(`family in the URL: ${formatForLog(value)} is not one of 0, 4, 6`);
     if (name === 'db' && !/^\d+$/.test(value))
       throw new TypeError(`db in the URL: ${formatForLog(value)} is not the number of a database`);
   }
+}
+
+/** What to write instead of an option that a URL cannot set. */
+function adviceFor(name: string): string {
+  if (/^(tls|ssl)/i.test(name))
+    return 'for TLS begin the URL with rediss://, or set tls in an object: { host, port, tls: {} }';
+  const hint = hintFor(name, NAMES);
+  const rest = `a URL can only set ${[...NAMES].join(', ')}; set other options in an object: { host, port, … }`;
+  return hint === undefined ? rest : `${hint} (${rest})`;
 }

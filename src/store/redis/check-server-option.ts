@@ -1,5 +1,6 @@
 import { formatForLog } from '../../core/errors.js';
 import { COUNT, mismatch, wholeNumber } from '../../core/validate.js';
+import { checkConnection } from './check-connection.js';
 import { CLUSTER_NAMES, hintFor, SERVER_NAMES } from './option-names.js';
 import {
   isNode,
@@ -28,6 +29,7 @@ export function readServer(given: object, expected: string): RedisConnectionOpti
   rejectUnknown(given, SERVER_NAMES, hintForServer, { isLenient });
   if (!hasPlace) throw new TypeError(`${formatForLog(given)} is not ${expected}${adviceForValue(given)}`);
   checkPlace(options);
+  checkConnection(options);
   return options;
 }
 

@@ -1,11 +1,14 @@
 import { isWritable, type LinkedClient } from './returning-link.js';
 
+/** How many errors are kept: those of servers that were replaced are never cleared. */
+const MAX_ERRORS = 100;
+
 /** A connection of a Cluster client. */
-export interface ClusterNode extends LinkedClient {
+export interface ClusterNode extends Pick<LinkedClient, 'status' | 'stream'> {
   readonly options: { readonly host?: string | undefined; readonly port?: number | undefined };
   connect(): Promise<unknown>;
-  on(event: 'ready' | 'end', listener: () => void): unknown;
-  off(event: 'ready' | 'end', listener: () => void): unknown;
+  on(event: 'ready' | 'end' | 'error', listener: (error: unknown) => void): unknown;
+  off(event: 'ready' | 'end' | 'error', listener: (error: unknown) => void): unknown;
 }
 
 /** The parts of ioredis' `Cluster` that are used. */
@@ -28,6 +31,8 @@ export class ClusterNodes {
   private readonly nodes = new Map<string, ClusterNode>();
   /** Servers whose connection was lost, while the slots are being refreshed. */
   private readonly refreshing = new Set<string>();
+  /** The last errors of connections, until they are ready. */
+  private readonly errors = new Map<string, unknown>();
   /** Functions that remove the listeners of a connection; the client may live longer than this. */
   private readonly stopListening = new Map<ClusterNode, () => void>();
   private readonly onAdd = (node: ClusterNode): void => {
@@ -57,6 +62,11 @@ export class ClusterNodes {
     return node !== undefined && node.status !== 'wait' && node.status !== 'end';
   }
 
+  /** Why there is no connection to this server; `undefined` if that is not known. */
+  errorOf(server: string): unknown {
+    return this.errors.get(server);
+  }
+
   /** Removes the listeners. */
   detach(): void {
     this.cluster.off?.('+node', this.onAdd);
@@ -72,7 +82,12 @@ export class ClusterNodes {
     this.nodes.set(server, node);
     const onReady = (): void => {
       wasReady = true;
+      this.errors.delete(server);
       this.onChange();
+    };
+    const onError = (error: unknown): void => {
+      if (this.errors.size >= MAX_ERRORS) this.errors.clear();
+      this.errors.set(server, error);
     };
     const onEnd = (): void => {
       this.stopListening.get(node)?.();
@@ -85,9 +100,11 @@ export class ClusterNodes {
     };
     node.on('ready', onReady);
     node.on('end', onEnd);
+    node.on('error', onError);
     this.stopListening.set(node, () => {
       node.off('ready', onReady);
       node.off('end', onEnd);
+      node.off('error', onError);
     });
   }
 

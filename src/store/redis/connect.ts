@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { BorrowedConnection } from './borrowed-connection.js';
-import type { Connection, ConnectionListener } from './connection.js';
+import type { Connection } from './connection.js';
+import type { ConnectionOptions } from './followed-connection.js';
 import { clusterOptions, limiterOptions } from './limiter-options.js';
 import { type Ioredis, loadIoredis } from './load-ioredis.js';
 import { OwnConnection } from './own-connection.js';
@@ -18,10 +19,10 @@ export async function clientFor(redis: RedisOption): Promise<ClientInUse> {
 }
 
 /** The connection of a client. Calls the listener from then on. */
-export function connectionOf(used: ClientInUse, timeoutMs: number, listener: ConnectionListener): Connection {
+export function connectionOf(used: ClientInUse, timeoutMs: number, options: ConnectionOptions): Connection {
   return used.isOwn
-    ? new OwnConnection(used.client, timeoutMs, listener)
-    : new BorrowedConnection(used.client, listener);
+    ? new OwnConnection(used.client, timeoutMs, options)
+    : new BorrowedConnection(used.client, options);
 }
 
 function createClient(ioredis: Ioredis, redis: Exclude<RedisOption, RedisClient>): Redis | Cluster {

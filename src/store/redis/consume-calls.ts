@@ -73,8 +73,9 @@ export class ConsumeCalls {
   }
 
   private fail({ batch, call, breaker, onMoving }: SentBatch, error: unknown): void {
+    const { sender, health } = this.parts;
     if (batch.isDivisible && isMoving(error)) onMoving(batch, call.deadline);
-    else batch.fail(this.parts.health.noteFailure(breaker, error));
+    else batch.fail(health.noteFailure(breaker, sender.explain(call.server, error)));
   }
 
   /** Calls the script once more with the flag for a full server, for a limited number of new counters. */

@@ -1,6 +1,7 @@
 import { FreqLimitError, formatError } from '../../core/errors.js';
 import type { FailureKind } from './breaker.js';
 import { describeError } from './error-hints.js';
+import { type ErrorKind, knownError } from './known-errors.js';
 import { UnexpectedReplyError } from './reply-values.js';
 import { withoutCommand } from './without-command.js';
 
@@ -24,6 +25,7 @@ export function toFailure(error: unknown): FreqLimitError {
 }
 
 function problemOf(error: unknown): string {
+  if (isRefusedHandshake(error)) return 'Redis refused the connection';
   if (isReplyError(error)) return 'Redis returned an error';
   return error instanceof UnexpectedReplyError
     ? 'Redis returned an unexpected reply'
@@ -41,12 +43,26 @@ function isReplyError(error: unknown): boolean {
 }
 
 /** The connection was lost, or there is none at the moment. */
-function isDisconnect(error: unknown): boolean {
+export function isDisconnect(error: unknown): boolean {
   return /Connection is closed|max retries per request/.test(formatError(error));
 }
 
+/** Whether an operator must fix the cause of an error; `undefined` if that is not known. */
+export function errorKindOf(error: unknown): ErrorKind | undefined {
+  const kind = knownError(formatError(error))?.kind;
+  return kind !== 'outage' && isRefusedHandshake(error) ? 'refused' : kind;
+}
+
+/** Why a connection may not be used. Without an error, nothing is known but that. */
+export function connectionProblem(error: unknown): string {
+  if (error === undefined) return 'Redis cannot be reached: the server does not answer';
+  const problem =
+    errorKindOf(error) === 'refused' ? 'Redis refused the connection' : 'Redis cannot be reached';
+  return `${problem}: ${describeError(error)}`;
+}
+
 /** Whether the server has refused AUTH, HELLO or SELECT. Another attempt is unlikely to succeed. */
-export function isRefusedHandshake(error: unknown): boolean {
+function isRefusedHandshake(error: unknown): boolean {
   const { command } = Object(error) as { readonly command?: { readonly name?: unknown } };
   return isReplyError(error) && ['auth', 'hello', 'select'].includes(String(command?.name).toLowerCase());
 }

@@ -4,10 +4,15 @@ import type { Log } from '../../core/log.js';
 const MAX_OUTAGES_PER_MINUTE = 10;
 const MINUTE_MS = 60_000;
 
+/** How many refusals of one outage are logged. In a Cluster each server may have another one. */
+const MAX_REFUSALS = 10;
+
 interface Outage {
   readonly since: Date;
   readonly startedAtMs: number;
-  readonly reason: string;
+  reason: string;
+  /** The refusals so far, each logged at most once. */
+  readonly refusals: Set<string>;
   isLogged: boolean;
 }
 
@@ -25,19 +30,37 @@ export class OutageLog {
   }
 
   /** Begins an outage, unless there is one. */
-  begin(reason: string): void {
+  begin(reason: string, refusals = new Set<string>()): void {
     if (this.outage !== undefined) return;
-    this.outage = { since: new Date(), startedAtMs: performance.now(), reason, isLogged: false };
+    this.outage = { since: new Date(), startedAtMs: performance.now(), reason, refusals, isLogged: false };
+    this.logIfNeeded();
+  }
+
+  /** Begins an outage because Redis refuses the limiter. During another outage it is logged too: an operator must fix it. */
+  refuse(reason: string): void {
+    const { outage } = this;
+    if (outage === undefined) {
+      this.begin(reason, new Set([reason]));
+      return;
+    }
+    if (outage.refusals.has(reason) || outage.refusals.size >= MAX_REFUSALS) return;
+    outage.refusals.add(reason);
+    if (outage.isLogged) {
+      this.log.error('FREQ_LIMIT_STORE_REFUSED', reason);
+      return;
+    }
+    outage.reason = reason;
     this.logIfNeeded();
   }
 
   /** Logs the outage, unless it is logged already, or too many others were in this minute. Call it for each request. */
   logIfNeeded(): void {
-    if (this.outage === undefined || this.outage.isLogged || !this.mayLog()) return;
-    this.outage.isLogged = true;
+    const { outage } = this;
+    if (outage === undefined || outage.isLogged || !this.mayLog()) return;
+    outage.isLogged = true;
     this.log.error(
-      'FREQ_LIMIT_STORE_UNAVAILABLE',
-      `Redis is unavailable; applying onStoreError until it recovers: ${this.outage.reason}`,
+      outage.refusals.size > 0 ? 'FREQ_LIMIT_STORE_REFUSED' : 'FREQ_LIMIT_STORE_UNAVAILABLE',
+      `Redis is unavailable; applying onStoreError until it recovers: ${outage.reason}`,
     );
   }
 

@@ -1,42 +1,36 @@
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
 import { serverOf } from './cluster-nodes.js';
-import type { ConnectionListener } from './connection.js';
 import { waitAtMost } from './deadline.js';
-import { describeError } from './error-hints.js';
-import { isRefusedHandshake } from './errors.js';
-import { FollowedConnection } from './followed-connection.js';
+import { type ConnectionOptions, FollowedConnection } from './followed-connection.js';
 import { reviveAfterBrokenLookUp } from './revive.js';
 import { THE_SERVER } from './servers.js';
 import { SilenceWatch } from './silence-watch.js';
 
-const MAX_START_MS = 1_000;
 const MAX_QUIT_MS = 500;
 
 /** The connection of a client that the limiter has made, and closes. */
 export class OwnConnection extends FollowedConnection {
+  protected readonly isOwn = true;
   private readonly watches = new Map<string, SilenceWatch>();
   private readonly stopReviving: () => void;
   private closing: Promise<void> | undefined;
-  private lastError: unknown;
 
   constructor(
     private readonly redis: Redis | Cluster,
     private readonly timeoutMs: number,
-    private readonly listener: ConnectionListener,
+    options: ConnectionOptions,
   ) {
-    super(redis);
+    super(redis, options);
     if (!redis.isCluster) this.watches.set(THE_SERVER, new SilenceWatch(redis as Redis, timeoutMs));
     this.stopReviving = redis.isCluster ? ignore : reviveAfterBrokenLookUp(redis);
     redis.on('+node', (node: Redis) => {
       this.addNode(node);
     });
-    redis.on('error', (error: Error) => {
-      this.lastError = error;
-    });
   }
 
   close(): Promise<void> {
+    this.isClosed = true;
     this.closing ??= this.end();
     return this.closing;
   }
@@ -46,34 +40,13 @@ export class OwnConnection extends FollowedConnection {
   }
 
   protected async connect(): Promise<void> {
-    if (this.redis.status !== 'wait') return;
-    await waitAtMost(MAX_START_MS, this.connectAll());
-    if (!this.isUsable) this.reportLost();
-  }
-
-  protected onReady(): void {
-    this.lastError = undefined;
-    this.listener.onReady();
-  }
-
-  protected onRefused(error: unknown): void {
-    this.lastError = error;
-    this.reportLost();
-  }
-
-  protected onLost(): void {
-    this.reportLost();
-  }
-
-  private async connectAll(): Promise<void> {
     try {
       await this.redis.connect();
       await this.settled;
       const nodes = this.redis.isCluster ? (this.redis as Cluster).nodes('master') : [];
       await Promise.all(nodes.map(nodeReady));
     } catch (error) {
-      this.lastError = error;
-      this.reportLost();
+      this.errors.note(error);
     }
   }
 
@@ -88,15 +61,6 @@ export class OwnConnection extends FollowedConnection {
     void connectNode(node);
   }
 
-  private reportLost(): void {
-    if (this.closing !== undefined) return;
-    const { lastError } = this;
-    const problem =
-      lastError === undefined ? 'the connection is closed' : describeError(rootError(lastError));
-    if (isRefusedHandshake(lastError)) this.listener.onRefused(`Redis refused the connection: ${problem}`);
-    else this.listener.onLost(`Redis cannot be reached: ${problem}`);
-  }
-
   private async end(): Promise<void> {
     this.stopReviving();
     const { status } = this.redis;
@@ -107,11 +71,6 @@ export class OwnConnection extends FollowedConnection {
     if (status === 'ready' || status === 'connect') await waitAtMost(MAX_QUIT_MS, ended);
     this.detach();
   }
-}
-
-/** For a Cluster that cannot be reached: the error of its last node. */
-function rootError(error: unknown): unknown {
-  return (Object(error) as { readonly lastNodeError?: unknown }).lastNodeError ?? error;
 }
 
 async function connectNode(node: Redis): Promise<void> {

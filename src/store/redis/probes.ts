@@ -23,12 +23,17 @@ export class Probes {
   /** Probes a server with an open breaker, if its pause is over. The health of the server gets the outcome. */
   probe(server: string): void {
     if (!this.health.breakerOf(server).admits()) return;
-    const key = this.servers.keyOn(server, (tag) => `${this.namespace}:{${tag}}:probe:${WINDOW_MS}:`);
+    const key = this.servers.keyOn(server, (tag) => probeKey(this.namespace, tag));
     if (key === undefined) return;
     this.batches
       .sendAlone({ checks: [probeCheck(key)], charging: true, onEnds: undefined })
       .catch(() => undefined);
   }
+}
+
+/** The counter of a probe, in the slot of a tag. */
+export function probeKey(namespace: string, tag: number): string {
+  return `${namespace}:{${tag}}:probe:${WINDOW_MS}:`;
 }
 
 function probeCheck(key: string): Check {

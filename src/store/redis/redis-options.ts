@@ -112,7 +112,7 @@ export interface RedisConnectionOptions extends SharedOptions {
    */
   readonly db?: number | undefined;
   /**
-   * Options of `tls.connect`; `{}` turns TLS on.
+   * Options of `tls.connect`; `{}` turns TLS on. With sentinels set `enableTLSForSentinelMode` too.
    * @default none: no TLS
    */
   readonly tls?: ConnectionOptions | undefined;
@@ -144,7 +144,7 @@ export interface RedisConnectionOptions extends SharedOptions {
    */
   readonly sentinelTLS?: ConnectionOptions | undefined;
   /**
-   * Whether connections to servers found by sentinels use TLS.
+   * Whether connections to servers found by sentinels use TLS. It needs `tls` too.
    * @default false
    */
   readonly enableTLSForSentinelMode?: boolean | undefined;
@@ -397,7 +397,10 @@ export type RedisNodeOptions = Omit<RedisConnectionOptions, NotForNodes>;
 
 /** A Redis Cluster: some of its nodes, which know the others, and options of the client. */
 export interface RedisClusterOptions {
-  /** At least one node: `{ host, port }`, `'redis://host:6379'` or a port. */
+  /**
+   * At least one node: `{ host, port }`, `'redis://host:6379'` or a port. A password or `rediss://` in a URL applies to all
+   * nodes of the Cluster.
+   */
   readonly cluster: readonly (
     string | number | { readonly host?: string | undefined; readonly port?: number | undefined }
   )[];

@@ -18,6 +18,7 @@ import { Refunds } from './refunds.js';
 import { Sender } from './sender.js';
 import { ServerHealth } from './server-health.js';
 import { Servers } from './servers.js';
+import { StartCheck } from './start-check.js';
 import { TurnWriter } from './turn-writer.js';
 
 /** Errors of single calls are logged at most once per kind in this time. */
@@ -33,6 +34,8 @@ export interface RedisStoreOptions {
   readonly coalesce: boolean;
   /** The hash tags of counters in a Cluster; `undefined` elsewhere. */
   readonly placement: HashTags | undefined;
+  /** Whether a wrong configuration makes `open` fail; `undefined`: it does not. */
+  readonly requireStore?: boolean | undefined;
 }
 
 /**
@@ -69,13 +72,14 @@ export class RedisStore implements Store {
   ) {}
 
   static async create(options: RedisStoreOptions, log: Log): Promise<RedisStore> {
-    const { redis, timeoutMs, namespace, coalesce } = options;
+    const { redis, timeoutMs, namespace, coalesce, requireStore = false } = options;
     const used = await clientFor(redis);
     const { client, isOwn } = used;
     if (!isOwn) for (const warning of clientWarnings(client)) log.warn('FREQ_LIMIT_CLIENT_OPTIONS', warning);
     const servers = new Servers(client);
     const health = new ServerHealth(servers, log);
-    const connection = connectionOf(used, timeoutMs, health);
+    const startCheck = requireStore ? new StartCheck(client, servers, namespace) : undefined;
+    const connection = connectionOf(used, timeoutMs, { listener: health, startCheck });
     const sender = new Sender(connection);
     const fullServers = new FullServers();
     const limitedLog = log.limited(LOG_PERIOD_MS);
@@ -128,8 +132,14 @@ export class RedisStore implements Store {
     return fullServers.withWarning(health.storeHealth());
   }
 
-  open(): Promise<void> {
-    return this.parts.connection.open();
+  async open(): Promise<void> {
+    try {
+      await this.parts.connection.open();
+    } catch (error) {
+      // the application does not start, so nothing else closes it
+      await this.close();
+      throw error;
+    }
   }
 
   close(): Promise<void> {

@@ -76,6 +76,6 @@ export class ReturningLink {
 }
 
 /** Whether a command goes to the server at once. */
-export function isWritable({ status, stream }: LinkedClient): boolean {
+export function isWritable({ status, stream }: Pick<LinkedClient, 'status' | 'stream'>): boolean {
   return status === 'ready' && stream?.writable !== false;
 }

@@ -1,6 +1,6 @@
-import { type Connection, whyNotReady } from './connection.js';
+import type { Connection } from './connection.js';
 import type { Deadline } from './deadline.js';
-import { NotReadyError } from './errors.js';
+import { isDisconnect, NotReadyError } from './errors.js';
 import type { RedisClient } from './redis-option.js';
 import type { Script } from './script.js';
 
@@ -43,6 +43,11 @@ export class Sender {
     return this.hold(wait).then(() => this.write(wait, command));
   }
 
+  /** The error of a call, or if that says only that there is no connection, why the server has refused it. */
+  explain(server: string, error: unknown): unknown {
+    return isDisconnect(error) ? (this.connection.refusalOf(server) ?? error) : error;
+  }
+
   private write<T>(
     { server, deadline }: CallTarget,
     command: (client: RedisClient) => Promise<T>,
@@ -59,12 +64,12 @@ export class Sender {
     await deadline.wait(connection.open());
     while (!connection.isReady(server)) {
       if (!connection.isReturning(server) || this.held + requests > MAX_HELD_REQUESTS)
-        throw new NotReadyError(whyNotReady(connection.client));
+        throw new NotReadyError(connection.whyNotReady(server));
       this.held += requests;
       try {
         await deadline.wait(connection.changed());
       } catch {
-        throw new NotReadyError(whyNotReady(connection.client));
+        throw new NotReadyError(connection.whyNotReady(server));
       } finally {
         this.held -= requests;
       }

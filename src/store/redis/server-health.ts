@@ -1,9 +1,9 @@
 import { FreqLimitError } from '../../core/errors.js';
 import type { Log } from '../../core/log.js';
 import type { StoreHealth } from '../../core/store.js';
-import { Breaker } from './breaker.js';
+import { Breaker, type FailureKind } from './breaker.js';
 import type { ConnectionListener } from './connection.js';
-import { failureKindOf, NotReadyError, toFailure } from './errors.js';
+import { errorKindOf, failureKindOf, NotReadyError, toFailure } from './errors.js';
 import { OutageLog } from './outage-log.js';
 import { type Servers, THE_SERVER } from './servers.js';
 
@@ -22,7 +22,7 @@ export class ServerHealth implements ConnectionListener {
 
   constructor(
     private readonly servers: Pick<Servers, 'has' | 'isCluster'>,
-    private readonly log: Log,
+    log: Log,
   ) {
     this.outages = new OutageLog(log);
   }
@@ -74,11 +74,11 @@ export class ServerHealth implements ConnectionListener {
   /** @returns the error for the requests of the call */
   noteFailure(breaker: Breaker, error: unknown): FreqLimitError {
     const failure = toFailure(error);
-    const kind = failureKindOf(error);
     // a call that was not sent says nothing about the server
-    if (!(error instanceof NotReadyError)) this.hasLastCallFailed = true;
-    breaker.fail(failure.message, kind);
-    if (breaker.isOpen || kind === 'disconnected') this.noteLoss(breaker, failure.message);
+    const wasSent = !(error instanceof NotReadyError);
+    if (wasSent) this.hasLastCallFailed = true;
+    if (wasSent && errorKindOf(error) === 'refused') this.refuse(breaker, failure.message);
+    else this.noteOtherFailure(breaker, failure.message, failureKindOf(error));
     return failure;
   }
 
@@ -104,13 +104,8 @@ export class ServerHealth implements ConnectionListener {
     this.noteLoss(breaker, reason);
   }
 
-  /** Logged even during an outage that began with another reason, because an operator must fix it. */
   onRefused(reason: string): void {
-    const breaker = this.breakerOf(THE_SERVER);
-    const { isOpen, reason: before } = breaker;
-    breaker.open(reason);
-    this.noteLoss(breaker, reason);
-    if (isOpen && before !== reason) this.log.error('FREQ_LIMIT_STORE_REFUSED', reason);
+    this.refuse(this.breakerOf(THE_SERVER), reason);
   }
 
   /** Why the server that is longest away is not called; `undefined` if all are called. */
@@ -119,12 +114,23 @@ export class ServerHealth implements ConnectionListener {
     return undefined;
   }
 
-  private noteLoss(breaker: Breaker, reason: string): void {
+  private noteLoss(breaker: Breaker, reason: string, isRefused = false): void {
     // a call to a server that was removed while it was in flight
     if (this.breakers.get(breaker.server) !== breaker) return;
     if (breaker.isOpen) this.open.add(breaker);
     this.lost.add(breaker);
-    this.outages.begin(reason);
+    if (isRefused) this.outages.refuse(reason);
+    else this.outages.begin(reason);
+  }
+
+  private noteOtherFailure(breaker: Breaker, reason: string, kind: FailureKind): void {
+    breaker.fail(reason, kind);
+    if (breaker.isOpen || kind === 'disconnected') this.noteLoss(breaker, reason);
+  }
+
+  private refuse(breaker: Breaker, reason: string): void {
+    breaker.open(reason);
+    this.noteLoss(breaker, reason, true);
   }
 
   private close(breaker: Breaker): void {

@@ -23,6 +23,15 @@ export class Servers {
     return slots[calculateSlot(keyPrefix + key)]?.[0] ?? NO_SERVER;
   }
 
+  /** All servers that have a slot. */
+  all(): string[] {
+    const { slots } = this.client;
+    if (slots === undefined) return [THE_SERVER];
+    const found = new Set<string>();
+    for (const [primary] of slots.filter((servers) => servers !== undefined)) if (primary) found.add(primary);
+    return [...found];
+  }
+
   /** Whether a server still has a slot. */
   has(server: string): boolean {
     if (server === THE_SERVER) return true;

@@ -23,6 +23,8 @@ function make() {
     isReady: () => state.isReady,
     isReturning: () => state.isReturning,
     changed: () => change,
+    whyNotReady: () => 'the connection is not ready (status: reconnecting)',
+    refusalOf: () => undefined,
     watchForSilence: (server: string) => void state.watched.push(server),
   } as unknown as Connection;
   const sender = new Sender(connection);

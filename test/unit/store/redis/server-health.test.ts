@@ -237,17 +237,6 @@ describe('the connection as a whole', () => {
     health.onReady();
     expect(health.storeHealth()).toEqual(UP_STATE);
   });
-
-  it('is logged once when it is refused, even during another outage', () => {
-    const { health, lines } = make(false);
-    health.onRefused('Redis refused the connection: WRONGPASS');
-    health.onRefused('Redis refused the connection: WRONGPASS');
-    expect(lines).toEqual([`${DOWN}Redis refused the connection: WRONGPASS`]);
-    health.onRefused('Redis refused the connection: NOPERM');
-    health.onLost('Redis cannot be reached: ECONNREFUSED');
-    expect(lines.slice(1)).toEqual(['error: FREQ_LIMIT_STORE_REFUSED: Redis refused the connection: NOPERM']);
-    expect(health.storeHealth().reason).toBe('Redis refused the connection: NOPERM');
-  });
 });
 
 describe('a server that comes and goes', () => {

@@ -1,0 +1,64 @@
+import { checkTypes } from './option-types.js';
+import { isSet, type OptionValues, rejectUnknown } from './option-values.js';
+
+/** The properties of a sentinel in the option `sentinels`. */
+const SENTINEL_NAMES = new Set(['host', 'port', 'family']);
+/** Options that only sentinels give a meaning. */
+const FOR_SENTINELS = ['sentinelUsername', 'sentinelPassword', 'sentinelTLS'];
+/** Where the options of the connection to a sentinel belong. */
+const OF_SENTINELS: Readonly<Record<string, string>> = {
+  username: 'use sentinelUsername next to sentinels',
+  password: 'use sentinelPassword next to sentinels',
+  tls: 'use sentinelTLS next to sentinels',
+};
+
+/** Checks the options of the connection to a server: those that ioredis would ignore, or misread, or that exclude each other. */
+export function checkConnection(options: OptionValues, prefix = ''): void {
+  checkTypes(options, prefix);
+  checkWords(options, prefix);
+  if (options['monitor'] === true)
+    throw new TypeError(`${prefix}monitor: a connection in the MONITOR mode can count nothing; remove it`);
+  if (options['replyMapping'] === 'resp3' && options['protocol'] === 2)
+    throw new TypeError(`${prefix}replyMapping: 'resp3' needs protocol: 3; remove one of the two`);
+  if (isSet(options['sentinels'])) checkWithSentinels(options);
+  else checkWithoutSentinels(options, prefix);
+}
+
+/** A template such as `${process.env.HOST}` makes these words of an unset variable. */
+function checkWords(options: OptionValues, prefix: string): void {
+  for (const name of ['host', 'username', 'password']) {
+    const value = options[name];
+    if (value === 'undefined' || value === 'null')
+      throw new TypeError(`${prefix}${name}: is the word "${value}"; is its environment variable set?`);
+  }
+}
+
+function checkWithSentinels({ sentinels, tls, enableTLSForSentinelMode }: OptionValues): void {
+  for (const [i, sentinel] of (sentinels as object[]).entries())
+    rejectUnknown(sentinel, SENTINEL_NAMES, (name) => OF_SENTINELS[name], { prefix: `sentinels[${i}].` });
+  if (isOn(tls) && enableTLSForSentinelMode !== true)
+    throw new TypeError(
+      'tls: is not used for the servers that sentinels name; set enableTLSForSentinelMode: true too, and sentinelTLS for the sentinels themselves',
+    );
+  if (!isOn(tls) && enableTLSForSentinelMode === true)
+    throw new TypeError('enableTLSForSentinelMode: has no effect without tls; set tls: {} too');
+}
+
+function checkWithoutSentinels(options: OptionValues, prefix: string): void {
+  for (const name of FOR_SENTINELS)
+    if (isOn(options[name]))
+      throw new TypeError(`${prefix}${name}: has no effect without sentinels; list them, or remove it`);
+  if (options['enableTLSForSentinelMode'] === true)
+    throw new TypeError(`${prefix}enableTLSForSentinelMode: has no effect without sentinels; set tls: {}`);
+  if (options['role'] === 'slave')
+    throw new TypeError(
+      `${prefix}role: 'slave' is for sentinels, and counters are only written to the primary; remove it`,
+    );
+  if (isSet(options['natMap']))
+    throw new TypeError('natMap: has no effect on a single server; set host and port to its address here');
+}
+
+/** Whether an option is given that turns something on. ioredis ignores empty strings. */
+function isOn(value: unknown): boolean {
+  return isSet(value) && value !== false && value !== '';
+}
