@@ -48,13 +48,8 @@ describe('mistakeIn', () => {
   });
 
   it('recognizes nothing in a rule of a class with a name of its own', () => {
-    class Login {
-      readonly name = 'login';
-      get window(): string {
-        return '15m';
-      }
-    }
-    expect(mistakeIn(new Login())).toBeUndefined();
+    const login = Object.assign(Object.create({ window: '15m', limit: 5 }) as object, { name: 'login' });
+    expect(mistakeIn(login)).toBeUndefined();
   });
 
   it('leaves getters alone: one that throws is reported with its place later', () => {
