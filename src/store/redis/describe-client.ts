@@ -1,4 +1,5 @@
 import { oneLine } from '../../core/errors.js';
+import { nodeAddress } from './node-address.js';
 import { isSet } from './option-values.js';
 import type { RedisClient } from './redis-option.js';
 
@@ -48,25 +49,13 @@ function ofCluster(cluster: RedisClient): string {
 }
 
 function listOf(servers: readonly unknown[], defaultPort: number): string {
-  const shown = servers.slice(0, MAX_SERVERS).map((server) => addressOfNode(server, defaultPort));
+  const shown = servers.slice(0, MAX_SERVERS).map((server) => placeOfNode(server, defaultPort));
   return shown.join(', ') + (servers.length > MAX_SERVERS ? ', …' : '');
 }
 
-/** A node of a Cluster or a sentinel: `{ host, port }`, a URL, or a port. A client that was passed may have others. */
-function addressOfNode(node: unknown, defaultPort: number): string {
-  if (typeof node === 'number') return addressOf('127.0.0.1', node);
-  if (typeof node === 'string') return addressOfText(node, defaultPort);
-  const { host, port } = Object(node) as ServerOptions;
-  return addressOf(host ?? '127.0.0.1', port ?? defaultPort);
-}
-
-/** ioredis also reads `host:port`, and a port as a string. */
-function addressOfText(node: string, defaultPort: number): string {
-  if (/^\d+$/.test(node)) return addressOf('127.0.0.1', node);
-  const url = node.includes('//') ? node : `redis://${node}`;
-  if (!URL.canParse(url)) return 'an unknown address';
-  const { hostname, port } = new URL(url);
-  return addressOf(hostname, port === '' ? defaultPort : port);
+function placeOfNode(node: unknown, defaultPort: number): string {
+  const address = nodeAddress(node, defaultPort);
+  return address === undefined ? 'an unknown address' : addressOf(address.host, address.port);
 }
 
 function addressOf(host: unknown, port: unknown): string {
