@@ -49,7 +49,7 @@ export function checkForRootAsync(options: unknown): void {
   const given = reader.object(options, ASYNC_PROPERTIES, ASYNC_HINTS);
   const { useFactory, useClass, useExisting, inject, imports } = given;
   if ([useFactory, useClass, useExisting].filter(Boolean).length !== 1) {
-    throw invalidOptions(`${place}: give one of useFactory, useClass and useExisting`);
+    throw invalidOptions(`${place}: write exactly one of useFactory, useClass and useExisting`);
   }
   reader.optional('useFactory', useFactory, aFunction());
   reader.optional('useClass', useClass, A_CLASS);

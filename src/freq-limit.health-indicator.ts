@@ -6,7 +6,7 @@ import { BOOLEAN, NOT_EMPTY, OptionReader } from './core/validate.js';
 
 /** The state of the store, for a health check of `@nestjs/terminus`. */
 export interface FreqLimitHealth {
-  /** `'up'`: the application limits requests, if need be by `onStoreError`. `'down'` only with `downIfDegraded`. */
+  /** `'up'` while the application decides requests, also by `onStoreError`. `'down'` only with `downIfDegraded`. */
   readonly status: 'up' | 'down';
   /** Where the limiter counts. */
   readonly store: 'memory' | 'redis';

@@ -109,13 +109,21 @@ export class FreqLimitModule
     });
   }
 
-  /** Configures the module. Without options, counters are kept in the memory of this process. */
+  /**
+   * Configures the module. Without options, counters are kept in the memory of this process.
+   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_OPTIONS` if `options` is not an object; wrong options and rules stop the
+   * application when it starts, with one error for all
+   */
   static override forRoot(options: typeof OPTIONS_TYPE = {}): DynamicModule {
     checkForRoot(options);
     return super.forRoot(options);
   }
 
-  /** Configures the module with options from a provider: `useFactory`, `useClass` or `useExisting`. */
+  /**
+   * Configures the module with options from a provider: `useFactory`, `useClass` or `useExisting`.
+   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_OPTIONS` if none or several of the three are given; wrong options and rules
+   * stop the application when it starts, with one error for all
+   */
   static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
     checkForRootAsync(options);
     return withFactoryErrors(super.forRootAsync(options), options);

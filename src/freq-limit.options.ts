@@ -16,11 +16,11 @@ import type { RedisOption } from './store/redis/redis-option.js';
 /** The options of `FreqLimitModule.forRoot`, and the result of a `forRootAsync` factory. All are optional. */
 export interface FreqLimitOptions {
   /**
-   * Counts in Redis, shared by all processes: a URL, ioredis options, `{ cluster: [nodes], options }`, or an ioredis client
+   * The Redis that counts for all processes: a URL, ioredis options, `{ cluster: [nodes], options }`, or an ioredis client
    * (`Redis` or `Cluster`). A connection made from a URL or options is closed with the application; a client that you
-   * pass in stays open. `false` counts in the memory of this process on purpose: a restart forgets all counts, and each
-   * process allows the full limit. A value that is `undefined`, such as an environment variable that is not set, does the
-   * same and logs a warning.
+   * pass in stays open. `false` counts in the memory of this process: a restart forgets all counts, and each process
+   * allows the full limit. `undefined`, for example from an environment variable that is not set, does the same and logs
+   * a warning.
    * @default none: counts in the memory of this process; logs a warning if `NODE_ENV` is `production`
    */
   readonly redis?: RedisOption | false | undefined;
@@ -51,7 +51,7 @@ export interface FreqLimitOptions {
    * Keeps phone numbers, e-mail and IP addresses out of Redis: user-supplied parts of keys are stored only as HMAC-SHA-256
    * (RFC 2104) with this secret, a string or `Buffer` of at least 16 characters or bytes. A new secret starts all counters
    * again.
-   * @default none: short, safe values are stored as they are, others as a hash without a secret
+   * @default none: short values of simple characters are stored as they are, others as a hash without a secret
    */
   readonly hashKeys?: HashKeys | undefined;
   /**
@@ -122,8 +122,8 @@ export interface FreqLimitOptions {
    */
   readonly onDenied?: FreqLimitHook | undefined;
   /**
-   * How to read and answer kinds of contexts that the library does not know, or should handle differently, by
-   * `context.getType()`: `{ ws: { address: (context) => … } }`.
+   * How to read and answer requests of a kind of context (`context.getType()`) that the library does not know, or should
+   * handle differently: `{ ws: { address: (context) => … } }`.
    * @default `http`, `graphql`, `ws` and `rpc` are built in
    */
   readonly contextAdapters?: Readonly<Record<string, ContextAdapter>> | undefined;

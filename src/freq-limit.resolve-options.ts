@@ -58,7 +58,7 @@ const ADAPTER_OPTIONS = new OptionTable({
 const ENTRIES = {
   redis: { parse: readRedis, default: undefined },
   namespace: {
-    validator: matching(/^[A-Za-z0-9._:-]{1,32}$/, '1 to 32 characters A-Z a-z 0-9 . _ : -'),
+    validator: matching(/^[A-Za-z0-9._:-]{1,32}$/, 'a string of 1 to 32 characters A-Z a-z 0-9 . _ : -'),
     default: 'fl',
   },
   rules: { parse: readRules, default: [] },

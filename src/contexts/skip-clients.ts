@@ -22,7 +22,7 @@ type Range = readonly [network: Address, bits: number];
 
 const EXPECTED_RANGE =
   "an address or a range of addresses, such as '203.0.113.7', '10.0.0.0/8' or '2001:db8::/32'";
-const EXPECTED_AGENT = 'a RegExp, or a string that the header contains';
+const EXPECTED_AGENT = 'a RegExp or a string that the header contains';
 
 /**
  * Compiles `skipAddresses`.

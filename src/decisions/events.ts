@@ -8,7 +8,7 @@ import { RuleError } from '../rules/evaluate.js';
 
 /** A verdict, as hooks and diagnostics channels receive it. */
 export interface FreqLimitEvent {
-  /** Frozen. */
+  /** The verdict. It is frozen, so hooks cannot change it. */
   readonly verdict: Verdict;
   /** The request's context; `undefined` for a call of `FreqLimitService.consume`. */
   readonly context: ExecutionContext | undefined;
@@ -56,13 +56,13 @@ export class VerdictEvents {
     }
   }
 
-  /** Logs, at the same rate, that a shadow rule was left out of a request because one of its functions failed. */
+  /** Logs, at the same rate, that a shadow rule was skipped for a request because one of its functions failed. */
   readonly shadowFailed = (error: unknown): void => {
     this.shadowLog.error(
       'FREQ_LIMIT_SHADOW_FAILED',
       // not the message, which may be different for each request
       `failed: ${error instanceof RuleError ? error.rule : ''}`,
-      (leftOut) => `A shadow rule was left out of ${requests(leftOut + 1)}: ${formatError(error)}`,
+      (leftOut) => `A shadow rule was skipped for ${requests(leftOut + 1)}: ${formatError(error)}`,
     );
   };
 

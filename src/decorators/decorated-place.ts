@@ -11,7 +11,7 @@ const NEW_DECORATORS =
 export function wrongPlace([target, member, third]: DecoratedPlace): string | undefined {
   if (isContext(member)) return NEW_DECORATORS;
   if (typeof third === 'number')
-    return 'a parameter has no limits; move the decorator above the method or the class';
+    return 'a parameter cannot have limits; move the decorator above the method or the class';
   if (member === undefined) {
     return isConstructor(target)
       ? undefined
@@ -50,8 +50,9 @@ function textOf(name: unknown): string {
 function wrongMember(descriptor: unknown): string | undefined {
   const own = Object(descriptor) as PropertyDescriptor;
   if (typeof own.value === 'function') return undefined;
-  if (own.get !== undefined || own.set !== undefined) return 'no request calls an accessor; write a method';
-  return 'no request calls a property; write a method, also in place of an arrow function';
+  if (own.get !== undefined || own.set !== undefined)
+    return 'no request calls a getter or setter; write a method';
+  return 'this is not a method; write a method, not a property with a function';
 }
 
 /** Whether these are the arguments of a decorator that is applied, and not those of the call that makes it. */

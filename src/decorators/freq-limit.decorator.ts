@@ -17,7 +17,7 @@ type ChangesOf<Name> = Name extends Window
     : [never, never, never, never];
 
 /**
- * Limits how many requests a handler may get, or all handlers of a controller together, by a rule with all its options:
+ * Limits how many requests a handler may get, or all handlers of a controller together:
  * `@FreqLimit({ window: '15m', limit: 5, key: '{body.user}{ip}', countWhen: 'failure' })`. Several of these decorators add
  * up, and one call to Redis checks them all. Requests over the limit get 429.
  *

@@ -67,8 +67,8 @@ function problemOfName(name: string, given: readonly unknown[]): string {
   const limit = given.find((one): one is number => typeof one === 'number') ?? 5;
   const window = given.find((one): one is string => typeof one === 'string' && looksLikeWindow(one)) ?? '1m';
   return (
-    `"${name}" is not a window; for a rule with this name write @FreqLimit({ name: '${name}', window: '${window}', ` +
-    `limit: ${limit} }), for the rule of namedRules @FreqLimit('${name}', { limit: ${limit} })`
+    `"${name}" is not a window; for a rule with this name, write @FreqLimit({ name: '${name}', window: '${window}', ` +
+    `limit: ${limit} }); to change the rule of namedRules, write @FreqLimit('${name}', { limit: ${limit} })`
   );
 }
 

@@ -43,8 +43,8 @@ const OPTIONS = new OptionTable(
 
 /**
  * Checks a rule at once, and returns it with its type: for rules in variables and in lists, and for values from the
- * environment, as in `defineRule({ window: process.env.LOGIN_WINDOW ?? '15m', limit: process.env.LOGIN_LIMIT ?? 5 })`. The
- * result fits in `@FreqLimit(rule)`, in the module's `rules` and in `namedRules`.
+ * environment, as in `defineRule({ window: process.env.LOGIN_WINDOW ?? '15m', limit: process.env.LOGIN_LIMIT ?? 5 })`. Use
+ * the result in `@FreqLimit(rule)`, in the module's `rules` and in `namedRules`.
  * @param rule at least `window` and `limit`; strings of digits become numbers
  * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` if it is wrong, with the option, the value and what to write
  */

@@ -49,7 +49,7 @@ export function readCount(value: unknown): number | FromContext<number> {
 /** A variable that is not set is `undefined`, or an empty string in a file. */
 function rejectMissing(value: unknown, expected: string): void {
   if (value === undefined)
-    throw new TypeError(`is missing: is an environment variable not set? Expected ${expected}`);
+    throw new TypeError(`is missing; is an environment variable not set? Expected ${expected}`);
   if (typeof value === 'string' && value.trim() === '')
-    throw new TypeError(`is empty: has an environment variable no value? Expected ${expected}`);
+    throw new TypeError(`is empty; is an environment variable empty? Expected ${expected}`);
 }

@@ -5,7 +5,7 @@ import { RULE_HINTS } from './rule-hints.js';
 
 const NAME_ELSEWHERE: OptionEntry = {
   parse: () => {
-    throw new TypeError('a named rule has its name in namedRules; remove this option');
+    throw new TypeError('the rule already has a name in namedRules; remove this option');
   },
   default: undefined,
   isElsewhere: true,

@@ -71,7 +71,7 @@ export class NamedRuleSet {
       ? `; for a rule with this window, add its limit: @FreqLimit('${name}', limit)`
       : '';
     return invalidRule(
-      `${place}: no rule in ${PLACE} has the name ${formatForLog(name)}; the names are ${known}${hint}`,
+      `${place}: no rule in ${PLACE} has the name ${formatForLog(name)}; existing names: ${known}${hint}`,
     );
   }
 
@@ -91,7 +91,7 @@ export class NamedRuleSet {
 function checkName(name: string): void {
   const place = `${PLACE}: ${formatForLog(name)}`;
   if (!RULE_NAME.test(name)) throw invalidRule(`${place} is not ${RULE_NAME.expected}`);
-  if (looksLikeWindow(name)) throw invalidRule(`${place} is not a name, because it looks like a window`);
+  if (looksLikeWindow(name)) throw invalidRule(`${place} looks like a window; choose another name`);
 }
 
 function placeOf(name: string): string {

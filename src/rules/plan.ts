@@ -152,7 +152,7 @@ function rejectUnknown(name: string, rules: readonly DeclaredRule[], place: stri
   if (known.includes(name) || rules.some((rule) => rule.error !== undefined && nameOf(rule) === undefined))
     return;
   throw invalidRule(
-    `${place}: no rule here has the name ${formatForLog(name)}; the names are ${known.join(', ') || 'none'}`,
+    `${place}: no rule here has the name ${formatForLog(name)}; existing names: ${known.join(', ') || 'none'}`,
   );
 }
 
@@ -169,7 +169,7 @@ function rejectSharedCounters(rules: readonly PlannedRule[], attempt: Attempt): 
     if (other === undefined) continue;
     attempt(() => {
       throw invalidRule(
-        `${rule.place}: two rules without a name count by ${rule.key.spec} in ${rule.name} and would share a counter ` +
+        `${rule.place}: two rules without a name have the window ${rule.name} and the key ${rule.key.spec}, so they would share a counter ` +
           `(the other: ${other.place}); give one of them a name`,
       );
     });

@@ -72,9 +72,11 @@ export const RULE_HINTS: OptionHints = {
   store: ofModule('redis'),
   storeClient: ofModule('redis'),
   blockDuration: {
-    advice: 'there is no block after a denial: clients wait until the window ends; leave it out',
+    advice: 'leave it out: a denied client waits until its window ends',
   },
-  execEvenly: { advice: 'requests are not delayed; for short bursts add a second rule with a short window' },
+  execEvenly: {
+    advice: 'leave it out: requests are not delayed; to limit bursts, add a second rule with a short window',
+  },
 };
 
 function ofModule(name: string): OptionHint {

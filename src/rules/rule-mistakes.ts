@@ -16,7 +16,7 @@ const TELLING = ['window', 'limit', 'ttl', 'windowMs', 'max', 'points', 'duratio
 export function mistakeIn(rule: unknown): string | undefined {
   if (isWrongArguments(rule)) return rule.problem;
   if (rule === undefined) {
-    return `undefined is not a rule, expected an object such as ${EXAMPLE}; if it is imported, two files may import each other`;
+    return `undefined is not a rule; write each rule as an object such as ${EXAMPLE}. If it is imported, two files may import each other`;
   }
   if (typeof rule === 'function' || Array.isArray(rule)) {
     return `${formatForLog(rule)} is not a rule; write each rule as an object such as ${EXAMPLE}`;

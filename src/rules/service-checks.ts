@@ -33,7 +33,10 @@ interface CheckOptions {
 
 const COUNTER_PROPERTIES = ['key', 'window', 'limit', 'cost', 'name', 'countDenied', 'onStoreError'];
 const RULE_PROPERTIES = ['rule', 'controller', 'handler', 'key', 'address', 'window', 'limit', 'cost'];
-const NAME = matching(/^[ !#-[\]-~]{1,64}$/, '1 to 64 printable ASCII characters without " and \\');
+const NAME = matching(
+  /^[ !#-[\]-~]{1,64}$/,
+  'a string of 1 to 64 printable ASCII characters without " and \\',
+);
 const MAX_CHECKS = 1_000;
 /** Bounds the memory, if an application makes up names. */
 const MAX_IDS = 1_000;

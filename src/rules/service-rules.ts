@@ -42,7 +42,7 @@ function unknownRule(
   const known = rules.map(({ name }) => name).join(', ') || 'none';
   return reader.invalid(
     'rule',
-    `${place} has no rule called ${formatForLog(rule)}; its rules are ${known}${otherPlace(controller, handler)}`,
+    `${place} has no rule called ${formatForLog(rule)}; its rules: ${known}${otherPlace(controller, handler)}`,
   );
 }
 

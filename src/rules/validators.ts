@@ -10,7 +10,7 @@ export const ON_MISSING_KEY: Validator<OnMissingKey> = oneOf('ip', 'skip', 'deny
 export const ON_STORE_ERROR: Validator<OnStoreError> = oneOf('memory', 'allow', 'deny');
 export const FROM_CONTEXT = aFunction<FromContext<unknown>>();
 export const MESSAGE: Validator<DenialMessage> = either(
-  matching(/\S/, 'a string that is not blank'),
+  matching(/\S/, 'a string with visible characters'),
   aFunction<Exclude<DenialMessage, string>>(),
 );
 export const RULE_NAME = matching(

@@ -48,6 +48,7 @@ export class FreqLimitThrottlerStorage implements ThrottlerStorage {
    * @param ttl length of the window in milliseconds, above 0
    * @param limit requests that pass in a window
    * @param blockDuration how long a client is blocked after its limit, in milliseconds; 0 or less for the rest of its window
+   * @param throttlerName name of the throttler; each name has its own counters
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` if an argument is wrong; nothing is counted
    * @throws {ServiceUnavailableException} if the store cannot answer and the module's `onStoreError` is `'deny'`
    */

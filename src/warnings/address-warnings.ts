@@ -27,7 +27,7 @@ export class LoggedAddressWarnings implements AddressWarnings {
   untrustedProxy(): void {
     this.logOnce(
       'FREQ_LIMIT_UNTRUSTED_PROXY',
-      'A request with a forwarded header came from an address that the application does not trust as a proxy, so it is ' +
+      'A request with a header such as X-Forwarded-For came from an address that the application does not trust as a proxy, so it is ' +
         'counted by that address. If this is your proxy, all of its clients share one counter: set Express\'s "trust ' +
         'proxy" or Fastify\'s trustProxy to it; for gateways on Fastify, set contextAdapters.ws.address. If you have no ' +
         'proxy, the client wrote the header, and there is nothing to do. On a serverless platform the address may ' +

@@ -5,6 +5,7 @@ import type { LimitedHandler } from './limited-handlers.js';
 import { joinNames, type Warning } from './warning.js';
 
 const USER = /^user\./;
+
 /** Handlers with limits and without our guard. */
 export function unprotectedHandlers(limited: readonly LimitedHandler[]): Warning[] {
   const open = limited.filter(({ guards }) => !guards.some(enforcesLimits));

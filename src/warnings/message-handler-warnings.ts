@@ -19,7 +19,7 @@ export async function unprotectedMessageHandlers(
   return [
     ...warning(
       patterns,
-      'FreqLimitGuard may not protect these message handlers, and then their limits have no effect. In an application that ' +
+      'Nest may call these message handlers without FreqLimitGuard, and then their limits have no effect. In an application that ' +
         'also serves HTTP, Nest applies global guards to them only if the microservice is connected with ' +
         '{ inheritAppConfig: true }. Connect it like that, or add @UseGuards(FreqLimitGuard) to the handlers, which also ' +
         'ends this warning.',

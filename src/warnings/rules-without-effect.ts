@@ -76,7 +76,7 @@ function ofMethod(place: HandlerPlace, classRef: ClassRef, kind: HandlerKind | u
   if (isOverridden(place, classRef)) {
     return (
       `${label} ${name} overrides the method without one, so it has no effect there. Add @FreqLimit to ` +
-      `${name}.${handler} too.`
+      `${name}.${handler} too, or @SkipFreqLimit() if you want no limit there.`
     );
   }
   if (kind === 'field') {

@@ -5,6 +5,8 @@ import type { PlannedRule } from '../rules/planned-rule.js';
 interface Start {
   /** Where counters are: `the memory of this process`. */
   readonly place: string;
+  /** Whether the store answers. */
+  readonly isUp: boolean;
   readonly namespace: string;
   /** The handlers that a guard protects. */
   readonly protected: readonly PlannedHandler[];
@@ -13,8 +15,9 @@ interface Start {
 }
 
 /** Says where counters are, and how many rules protect how many handlers. */
-export function startLine({ place, namespace, protected: handlers, hasRules }: Start): string {
-  return `Limits are counted in ${place}, namespace "${namespace}". ${protection(handlers, hasRules)}`;
+export function startLine({ place, isUp, namespace, protected: handlers, hasRules }: Start): string {
+  const state = isUp ? '' : ' It is unavailable now, so onStoreError applies until it recovers.';
+  return `Limits are counted in ${place}, namespace "${namespace}".${state} ${protection(handlers, hasRules)}`;
 }
 
 function protection(handlers: readonly PlannedHandler[], hasRules: boolean): string {

@@ -50,6 +50,7 @@ export class StartUpWarnings {
     const limited = handlers.filter(({ classRef, method }) => plans.of(classRef, method) !== undefined);
     return startLine({
       place: store.place,
+      isUp: store.health().isUp,
       namespace: options.namespace,
       protected: await protectedHandlers(limited, config, hasHttp),
       hasRules: plans.declaredRules.length > 0,

@@ -71,7 +71,7 @@ describe.each(PLATFORMS)('a forwarded address on %s', (platform) => {
     expect(lines).toEqual([
       logLine(
         'FREQ_LIMIT_UNTRUSTED_PROXY',
-        'A request with a forwarded header came from an address that the application does not trust',
+        'A request with a header such as X-Forwarded-For came from an address that the application does not trust',
       ),
     ]);
   });

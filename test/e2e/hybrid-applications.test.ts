@@ -57,8 +57,8 @@ describe('a hybrid application', () => {
     }
   }
   const warning =
-    'FREQ_LIMIT_UNPROTECTED_MESSAGE_HANDLER: Both.limited, Both.also: FreqLimitGuard may not protect these message ' +
-    'handlers, and then their limits have no effect. In an application that also serves HTTP, Nest applies global guards ' +
+    'FREQ_LIMIT_UNPROTECTED_MESSAGE_HANDLER: Both.limited, Both.also: Nest may call these message ' +
+    'handlers without FreqLimitGuard, and then their limits have no effect. In an application that also serves HTTP, Nest applies global guards ' +
     'to them only if the microservice is connected with { inheritAppConfig: true }. Connect it like that, or add ' +
     '@UseGuards(FreqLimitGuard) to the handlers, which also ends this warning.';
 

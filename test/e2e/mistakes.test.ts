@@ -227,7 +227,7 @@ describe('decorators in the form of other libraries', () => {
       [{ default: { ttl: 60_000, limit: 3 } }],
       "{ name: 'default', window: '1m', limit: 3 }",
     ],
-    ['a name and a limit', ['login', 5], '"login" is not a window; for a rule with this name write'],
+    ['a name and a limit', ['login', 5], '"login" is not a window; for a rule with this name, write'],
     ['a limit first', [5, '1m'], "the window comes first; write @FreqLimit('1m', 5)"],
     ['a window alone', ['1m'], "the limit is missing; write @FreqLimit('1m', 5)"],
     ['nothing', [], "arguments are missing; write @FreqLimit('1m', 5)"],
@@ -331,7 +331,7 @@ describe('calls in the form of other libraries', () => {
       'the name of a rule',
       'consume',
       [{ name: 'login', key: 'jo' }],
-      'for the counter of a rule write { rule: "login", key }',
+      "for the counter of a rule write { rule: 'login', key }",
     ],
     [
       'a promise',

@@ -153,8 +153,8 @@ describe('the module', () => {
   });
 
   it.each([
-    ['a missing factory', {}, /give one of useFactory, useClass and useExisting/],
-    ['two factories', { useFactory: () => ({}), useClass: Settings }, /give one of/],
+    ['a missing factory', {}, /write exactly one of useFactory, useClass and useExisting/],
+    ['two factories', { useFactory: () => ({}), useClass: Settings }, /write exactly one of/],
     [
       'an option next to the factory',
       { useFactory: () => ({}), redis: 'redis://x' },

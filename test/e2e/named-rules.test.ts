@@ -120,7 +120,7 @@ describe('a reference stops the application', () => {
     [
       'to no rule',
       ['logn'],
-      '@FreqLimit on Sms.send: no rule in namedRules of FreqLimitModule has the name "logn"; the names are login, shared',
+      '@FreqLimit on Sms.send: no rule in namedRules of FreqLimitModule has the name "logn"; existing names: login, shared',
     ],
     ['to a window', ['1m'], "@FreqLimit on Sms.send: the limit is missing; write @FreqLimit('1m', 5)"],
     [

@@ -171,7 +171,7 @@ describe('a limit where Nest calls no guard has a warning', () => {
     class Dogs extends Base {}
     const line =
       'FREQ_LIMIT_RULE_WITHOUT_EFFECT: Base.list has a limit, but Cats overrides the method without one, so it has no ' +
-      'effect there. Add @FreqLimit to Cats.list too.';
+      'effect there. Add @FreqLimit to Cats.list too, or @SkipFreqLimit() if you want no limit there.';
     await start([], [Cats]);
     expect(lines.splice(0)).toEqual([line]);
     await start([], [Cats, Dogs]);

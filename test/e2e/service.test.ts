@@ -272,7 +272,7 @@ describe.each(['memory', 'redis'] as const)('a counter of the guard on %s', (kin
     [
       'an unknown rule',
       of('nope', { key: 'x' }),
-      /LoginController.login has no rule called "nope"; its rules are app, all, each, list, user, ip, dynamic/,
+      /LoginController.login has no rule called "nope"; its rules: app, all, each, list, user, ip, dynamic/,
     ],
     [
       'an unknown handler',

@@ -162,9 +162,9 @@ describe.each(PLATFORMS)('a shadow rule on %s', (platform) => {
     // at most once a minute
     expect(await statuses(2, () => fetch(url))).toEqual([200, 429]);
     expect(lines.sort()).toEqual([
-      'FREQ_LIMIT_SHADOW_FAILED: A shadow rule was left out of a request: @FreqLimit on Failing.get, rule "key": the key function failed: no key',
-      'FREQ_LIMIT_SHADOW_FAILED: A shadow rule was left out of a request: @FreqLimit on Failing.get, rule "limit": the limit function returned NaN, which is not a whole number from 0 to 2^53 - 1',
-      'FREQ_LIMIT_SHADOW_FAILED: A shadow rule was left out of a request: @FreqLimit on Failing.get, rule "skip": the skipIf function failed: no skip',
+      'FREQ_LIMIT_SHADOW_FAILED: A shadow rule was skipped for a request: @FreqLimit on Failing.get, rule "key": the key function failed: no key',
+      'FREQ_LIMIT_SHADOW_FAILED: A shadow rule was skipped for a request: @FreqLimit on Failing.get, rule "limit": the limit function returned NaN, which is not a whole number from 0 to 2^53 - 1',
+      'FREQ_LIMIT_SHADOW_FAILED: A shadow rule was skipped for a request: @FreqLimit on Failing.get, rule "skip": the skipIf function failed: no skip',
     ]);
   });
 

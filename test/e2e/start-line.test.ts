@@ -68,6 +68,18 @@ describe('the line at start-up', () => {
     await client.quit();
   });
 
+  it('says if Redis is unavailable', async () => {
+    await startApp('express', {
+      limits: { redis: '/nowhere/redis.sock', namespace: 'x' },
+      controllers: [Sms],
+    });
+    expect(started()).toEqual([
+      'FREQ_LIMIT_STARTED: Limits are counted in Redis at the unix socket /nowhere/redis.sock, database 0, namespace "x". It is ' +
+        'unavailable now, so onStoreError applies until it recovers. 2 rules protect 2 handlers.',
+    ]);
+    expect(log.withCode('FREQ_LIMIT_STORE_UNAVAILABLE')).toHaveLength(1);
+  });
+
   it('does not count handlers without FreqLimitGuard', async () => {
     @Controller('guarded')
     @UseGuards(FreqLimitGuard)
@@ -206,7 +218,7 @@ describe('a warning about counters in memory', () => {
 
   it('is not needed for an empty variable, which stops the application', async () => {
     await expect(start({ redis: '' })).rejects.toThrow(
-      'FreqLimitModule: redis: the string is empty; an environment variable such as REDIS_URL may be empty. Set it to the ' +
+      'FreqLimitModule: redis: the string is empty; is an environment variable such as REDIS_URL empty? Set it to the ' +
         "URL of your Redis, such as 'redis://localhost:6379', or write redis: false",
     );
     await expect(start({ redis: null as never })).rejects.toThrow(

@@ -83,7 +83,7 @@ const OF_DECORATORS = [
   expect.stringMatching(/^@FreqLimit on Sms: window: "1 year" is not a window/),
   expect.stringMatching(/^@FreqLimit on Sms: limit: -1 is not a whole number/),
   expect.stringMatching(/^@FreqLimit on Sms\.two: limit: 2\.5 is not a whole number/),
-  '@SkipFreqLimit on Free.one: no rule here has the name "unknown"; the names are none',
+  '@SkipFreqLimit on Free.one: no rule here has the name "unknown"; existing names: none',
 ];
 
 /** The error of an application that does not start. */

@@ -56,8 +56,8 @@ describe('a wrong declaration stops the application', () => {
     ['a fortnight', { window: '1 fortnight' }, 'window: "1 fortnight" is not a window'],
     ['a window without a unit', { window: '60' }, 'window: "60" is not a window'],
     ['an empty key', { key: '' }, 'key: an empty string is not a key'],
-    ['a bare placeholder', { key: 'ip' }, 'For the value write "{ip}".'],
-    ['a bare path', { key: 'body.phone' }, 'For the value write "{body.phone}".'],
+    ['a bare placeholder', { key: 'ip' }, "for the value write '{ip}'"],
+    ['a bare path', { key: 'body.phone' }, "for the value write '{body.phone}'"],
     [
       'an unknown placeholder',
       { key: '{cookie.a}' },
@@ -93,7 +93,7 @@ describe('a wrong declaration stops the application', () => {
     [
       'two unnamed rules of one window and key',
       [FreqLimit('1m', 3), FreqLimit('1m', 5)],
-      'two rules without a name count by {ip} in 1m and would share a counter',
+      'two rules without a name have the window 1m and the key {ip}, so they would share a counter',
     ],
     [
       'two unnamed rules by functions',
@@ -108,7 +108,7 @@ describe('a wrong declaration stops the application', () => {
     [
       'a skip of a name that no rule has',
       [FreqLimit({ ...rule, name: 'daily' }), SkipFreqLimit('dayly')],
-      'no rule here has the name "dayly"; the names are daily',
+      'no rule here has the name "dayly"; existing names: daily',
     ],
     ['no rule at all', [FreqLimit(undefined as never, undefined as never)], 'undefined is not a rule'],
   ])('with %s', async (_, decorators, message) => {

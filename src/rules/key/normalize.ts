@@ -73,7 +73,7 @@ export function rejectUnused({ paths, ofFunction }: Normalization, key: Compiled
     const names = known.map((path) => `'${path}'`).join(', ') || 'none';
     const hint = key.isDynamic ? '; for the values of a key function give one normalizer, not an object' : '';
     throw new TypeError(
-      `${formatForLog(unknown)} is not a placeholder that can be normalized in the key ${formatForLog(key.spec)}; these are ${names}${hint}`,
+      `the key ${formatForLog(key.spec)} has no value ${formatForLog(unknown)} to normalize; values to normalize: ${names}${hint}`,
     );
   }
   if (ofFunction !== undefined && known.length === 0 && !key.isDynamic) {

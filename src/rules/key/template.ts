@@ -1,4 +1,4 @@
-import { formatForLog, oneLine } from '../../core/errors.js';
+import { formatForLog, oneLine, quoted } from '../../core/errors.js';
 import { encodePart } from '../../core/counter-key.js';
 import type { LimitedRequest } from '../../core/request.js';
 import { idToScalar } from './ids.js';
@@ -140,13 +140,13 @@ function rejectBarePath(template: string): void {
   const [, path] = BARE_PATH.exec(template.replace(/\{[^{}]*\}/g, '|')) ?? [];
   if (path !== undefined && path !== template) {
     throw new TypeError(
-      `${formatForLog(template)} contains ${path} as a constant. For the value write {${path}}.`,
+      `${formatForLog(template)} contains ${path} as a constant; for the value write {${path}}`,
     );
   }
   const [root] = template.split('.');
   if (ROOTS.includes(root as Root) && !/[{}]/.test(template)) {
     throw new TypeError(
-      `${formatForLog(template)} is a constant: all clients share one counter. For the value write ${formatForLog(`{${pathFor(template) ?? template}}`)}.`,
+      `${formatForLog(template)} is a constant, so all clients would share one counter; for the value write ${quoted(`{${pathFor(template) ?? template}}`)}`,
     );
   }
 }

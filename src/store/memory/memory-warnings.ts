@@ -33,7 +33,7 @@ export function warnOfMemory(
 function perWorker(reason: MemoryReason): string {
   const why = reason === 'unset' ? UNSET : 'Limits are counted in the memory of this process.';
   return (
-    `${why} It is one of several workers, and each of them allows the full limit, so a client gets the limit times the ` +
-    `number of workers. Set the option redis to share counters between workers. ${MEANT}`
+    `${why} It is one of several workers, and each allows the full limit. Set redis to share counters between ` +
+    `workers. ${MEANT}`
   );
 }

@@ -19,7 +19,7 @@ export function checkConnection(options: OptionValues, prefix = ''): void {
   checkTypes(options, prefix);
   rejectUnsetWords(options, prefix);
   if (options['monitor'] === true)
-    throw new TypeError(`${prefix}monitor: a connection in the MONITOR mode can count nothing; remove it`);
+    throw new TypeError(`${prefix}monitor: a connection in MONITOR mode cannot count; remove it`);
   if (options['replyMapping'] === 'resp3' && options['protocol'] === 2)
     throw new TypeError(`${prefix}replyMapping: 'resp3' needs protocol: 3; remove one of the two`);
   if (isSet(options['sentinels'])) checkWithSentinels(options);
@@ -52,7 +52,9 @@ function checkWithoutSentinels(options: OptionValues, prefix: string): void {
       `${prefix}role: 'slave' is for sentinels, and counters are only written to the primary; remove it`,
     );
   if (isSet(options['natMap']))
-    throw new TypeError('natMap: has no effect on a single server; set host and port to its address here');
+    throw new TypeError(
+      'natMap: has no effect on a single server; set host and port to the address that this process can reach',
+    );
 }
 
 /** Whether an option is given that turns something on. ioredis ignores empty strings. */

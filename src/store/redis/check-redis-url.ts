@@ -44,7 +44,7 @@ export function checkParts({ hostname, port, hash }: URL): void {
     throw new TypeError(
       'the URL has several hosts; set { cluster: [nodes] } for a Cluster, or { sentinels, name } for sentinels',
     );
-  if (port === '0') throw new TypeError('the port of the URL is 0, and not 1 to 65535');
+  if (port === '0') throw new TypeError('the port of the URL is 0; write a port from 1 to 65535');
   if (hash !== '')
     throw new TypeError('the URL contains #, and what follows it is ignored; in a password write %23');
 }

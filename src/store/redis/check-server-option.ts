@@ -15,7 +15,7 @@ import type { RedisConnectionOptions } from './redis-options.js';
 
 /** Options that say where the server is. */
 const PLACES = ['host', 'port', 'path', 'sentinels', 'Connector'];
-const PORT = { ...wholeNumber(1, 65_535), expected: 'a port, 1 to 65535' };
+const PORT = { ...wholeNumber(1, 65_535), expected: 'a port from 1 to 65535' };
 
 /**
  * Reads and checks the options of ioredis' `Redis`.

@@ -15,12 +15,12 @@ const INSTEAD =
 export function rejectUnsetVariables(url: string): void {
   if (url.trim() === '')
     throw new TypeError(
-      `the string is empty; an environment variable such as REDIS_URL may be empty. ${INSTEAD}`,
+      `the string is empty; is an environment variable such as REDIS_URL empty? ${INSTEAD}`,
     );
   const [, unset] = UNSET.exec(url) ?? [];
   if (unset === undefined) return;
   throw new TypeError(
-    `the string contains "${unset}" in place of a value; an environment variable may not be set. ${INSTEAD}`,
+    `the string contains "${unset}" in place of a value; is an environment variable not set? ${INSTEAD}`,
   );
 }
 

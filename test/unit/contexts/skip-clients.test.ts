@@ -149,7 +149,7 @@ describe('skipUserAgents', () => {
 
   it.each<unknown>(['', 5, null, undefined, { test: () => true }])('rejects the entry %p', (entry) => {
     expect(() => skipByUserAgent(['a', entry], read)).toThrow(
-      /^FreqLimitModule: skipUserAgents\[1\]: .* is not a RegExp, or a string that the header contains/,
+      /^FreqLimitModule: skipUserAgents\[1\]: .* is not a RegExp or a string that the header contains/,
     );
   });
 });

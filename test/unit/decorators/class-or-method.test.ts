@@ -23,7 +23,7 @@ const on = (target: object, name: string | symbol): [object, string | symbol, un
   Object.getOwnPropertyDescriptor(target, name),
 ];
 
-const PARAMETER = 'a parameter has no limits; move the decorator above the method or the class';
+const PARAMETER = 'a parameter cannot have limits; move the decorator above the method or the class';
 const NEW_STANDARD =
   'the decorators of this file are compiled to the newer standard, which Nest does not support; set "experimentalDecorators": true in tsconfig.json';
 const NOT_A_CLASS = 'this is not a class; write the decorator above a class or a method';
@@ -32,12 +32,12 @@ const WRONG: [string, unknown[], string][] = [
   [
     'a property',
     [Controller.prototype, 'property', undefined],
-    'Controller.property: no request calls a property; write a method, also in place of an arrow function',
+    'Controller.property: this is not a method; write a method, not a property with a function',
   ],
   [
     'a property as Babel describes it',
     [Controller.prototype, 'property', { initializer: () => 1, writable: true }],
-    'Controller.property: no request calls a property; write a method, also in place of an arrow function',
+    'Controller.property: this is not a method; write a method, not a property with a function',
   ],
   [
     'a static method',
@@ -47,7 +47,7 @@ const WRONG: [string, unknown[], string][] = [
   [
     'an accessor',
     on(Controller.prototype, 'computed'),
-    'Controller.computed: no request calls an accessor; write a method',
+    'Controller.computed: no request calls a getter or setter; write a method',
   ],
   [
     'a method named by a symbol',

@@ -23,7 +23,7 @@ describe('readRuleArguments', () => {
     [
       'undefined',
       [undefined],
-      "undefined is not a rule, expected an object such as { window: '1m', limit: 5 }; if it is imported, two files may import each other",
+      "undefined is not a rule; write each rule as an object such as { window: '1m', limit: 5 }. If it is imported, two files may import each other",
     ],
     ['a list', [[rule]], 'takes one rule, not a list; write one @FreqLimit for each rule'],
     ['two objects', [rule, rule], 'takes one object with all options of the rule, and nothing after it'],
@@ -46,8 +46,8 @@ describe('readRuleArguments', () => {
     [
       'a name and a limit',
       ['login', 3],
-      "\"login\" is not a window; for a rule with this name write @FreqLimit({ name: 'login', window: '1m', limit: 3 }), " +
-        "for the rule of namedRules @FreqLimit('login', { limit: 3 })",
+      "\"login\" is not a window; for a rule with this name, write @FreqLimit({ name: 'login', window: '1m', limit: 3 }); " +
+        "to change the rule of namedRules, write @FreqLimit('login', { limit: 3 })",
     ],
     ['a name, a window and a limit', ['login', '1h', 3], "{ name: 'login', window: '1h', limit: 3 }"],
     ['a name, a limit and a window', ['login', 3, '1h'], "{ name: 'login', window: '1h', limit: 3 }"],

@@ -85,9 +85,9 @@ describe('defineRule', () => {
   });
 
   it.each<[object, string]>([
-    [{ limit: '' }, `limit: is empty: has an environment variable no value? Expected ${COUNT}`],
-    [{ limit: ' ' }, `limit: is empty: has an environment variable no value? Expected ${COUNT}`],
-    [{ limit: undefined }, `limit: is missing: is an environment variable not set? Expected ${COUNT}`],
+    [{ limit: '' }, `limit: is empty; is an environment variable empty? Expected ${COUNT}`],
+    [{ limit: ' ' }, `limit: is empty; is an environment variable empty? Expected ${COUNT}`],
+    [{ limit: undefined }, `limit: is missing; is an environment variable not set? Expected ${COUNT}`],
     [{ limit: '5x' }, `limit: "5x" is not ${COUNT}`],
     [{ limit: '1e3' }, `limit: "1e3" is not ${COUNT}`],
     [{ limit: '-1' }, `limit: "-1" is not ${COUNT}`],
@@ -97,10 +97,10 @@ describe('defineRule', () => {
       { limit: NaN },
       `limit: NaN is not ${COUNT}; Number(undefined) is NaN: is an environment variable not set?`,
     ],
-    [{ cost: '' }, `cost: is empty: has an environment variable no value? Expected ${COUNT}`],
+    [{ cost: '' }, `cost: is empty; is an environment variable empty? Expected ${COUNT}`],
     [{ cost: '1.5' }, `cost: "1.5" is not ${COUNT}`],
-    [{ window: '' }, `window: is empty: has an environment variable no value? Expected ${WINDOW}`],
-    [{ window: undefined }, `window: is missing: is an environment variable not set? Expected ${WINDOW}`],
+    [{ window: '' }, `window: is empty; is an environment variable empty? Expected ${WINDOW}`],
+    [{ window: undefined }, `window: is missing; is an environment variable not set? Expected ${WINDOW}`],
     [{ window: '15min' }, `window: "15min" is not a window; expected ${WINDOW}`],
     [
       { window: '60' },

@@ -63,7 +63,7 @@ describe('NamedRuleSet', () => {
       'an unknown name',
       'logn',
       {},
-      'no rule in namedRules of FreqLimitModule has the name "logn"; the names are login',
+      'no rule in namedRules of FreqLimitModule has the name "logn"; existing names: login',
     ],
     ['the name of a property of every object', 'constructor', {}, 'has the name "constructor"'],
     ['a window', '1m', {}, "for a rule with this window, add its limit: @FreqLimit('1m', limit)"],
@@ -71,7 +71,7 @@ describe('NamedRuleSet', () => {
       'another name',
       'login',
       { name: 'x' },
-      'the handler: "login": name: a named rule has its name in namedRules',
+      'the handler: "login": name: the rule already has a name in namedRules',
     ],
     ['an unknown change', 'login', { max: 3 }, '"login": max: is not an option; did you mean limit?'],
   ])('throws for a reference with %s', (_, named, changes, message) => {
@@ -89,14 +89,14 @@ describe('NamedRuleSet', () => {
         /^namedRules of FreqLimitModule: "a b": ttl: is not an option; did you mean window: '5s'\?/,
       ),
       expect.stringMatching(/^namedRules of FreqLimitModule: "a b": limit: -1 is not/),
-      expect.stringMatching(/^namedRules of FreqLimitModule: "a b": name: a named rule has its name in/),
+      expect.stringMatching(/^namedRules of FreqLimitModule: "a b": name: the rule already has a name in/),
     ]);
     const changes = { name: 'x', limit: -1, ttl: 5 };
     expect(thrownBy(() => resolve({ login: LOGIN }, 'logn', changes)).problems).toEqual([
       expect.stringMatching(/^the handler: no rule in namedRules of FreqLimitModule has the name "logn"/),
       expect.stringMatching(/^the handler: "logn": ttl: is not an option/),
       expect.stringMatching(/^the handler: "logn": limit: -1 is not/),
-      expect.stringMatching(/^the handler: "logn": name: a named rule has its name in/),
+      expect.stringMatching(/^the handler: "logn": name: the rule already has a name in/),
     ]);
   });
 
@@ -113,7 +113,7 @@ describe('NamedRuleSet', () => {
   });
 
   it('says so if there are no names', () => {
-    expect(thrownBy(() => resolve({}, 'login')).message).toContain('the names are none');
+    expect(thrownBy(() => resolve({}, 'login')).message).toContain('existing names: none');
   });
 
   it.each<[string, Record<string, unknown>, string]>([
@@ -131,7 +131,7 @@ describe('NamedRuleSet', () => {
     ],
     ['null', { login: null }, 'null is not an object'],
     ['a wrong name', { 'a b': LOGIN }, 'namedRules of FreqLimitModule: "a b" is not a name of 1 to 64'],
-    ['a name like a window', { '1m': LOGIN }, '"1m" is not a name, because it looks like a window'],
+    ['a name like a window', { '1m': LOGIN }, '"1m" looks like a window; choose another name'],
     ['a wrong key', { login: { ...LOGIN, key: 'ip' } }, 'key: '],
   ])('reports a rule with %s, and throws its error for each reference', (_, rules, message) => {
     const problems = setOf(rules).errors.map(({ message }) => message);

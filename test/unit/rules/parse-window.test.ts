@@ -12,9 +12,9 @@ describe('parseWindow', () => {
   });
 
   it.each<[unknown, string]>([
-    [undefined, `is missing: is an environment variable not set? Expected ${EXPECTED}`],
-    ['', `is empty: has an environment variable no value? Expected ${EXPECTED}`],
-    [' \n', `is empty: has an environment variable no value? Expected ${EXPECTED}`],
+    [undefined, `is missing; is an environment variable not set? Expected ${EXPECTED}`],
+    ['', `is empty; is an environment variable empty? Expected ${EXPECTED}`],
+    [' \n', `is empty; is an environment variable empty? Expected ${EXPECTED}`],
     [
       '60',
       `"60" is not a window, because its unit is missing; write '60s' or Number('60') for seconds, '60ms' for milliseconds`,
@@ -41,7 +41,7 @@ describe('parseWindow', () => {
 
   it('calls the value by the name that it is given', () => {
     expect(thrownBy(() => parseWindow(undefined, 'LOGIN_WINDOW')).message).toMatch(
-      /^parseWindow: LOGIN_WINDOW: is missing: is an environment variable not set\?/,
+      /^parseWindow: LOGIN_WINDOW: is missing; is an environment variable not set\?/,
     );
   });
 

@@ -126,7 +126,7 @@ describe('a wrong rule', () => {
       { cost },
       `is not ${COUNT}, or a function`,
     ]),
-    ['key', { key: 'ip' }, 'For the value write "{ip}".'],
+    ['key', { key: 'ip' }, "for the value write '{ip}'"],
     ['key', { key: '' }, 'an empty string is not a key'],
     ['key', { key: '{session.id}' }, 'placeholders begin with ip, user, body, params, query, headers'],
     ['key', { key: 5 }, 'is not a key; use a template'],
@@ -150,7 +150,11 @@ describe('a wrong rule', () => {
     ['getTracker', { getTracker: () => 'x' }, 'did you mean key?'],
     ['skip', { skip: () => true }, 'did you mean skipIf?'],
     ['weight', { weight: 1 }, 'did you mean cost?'],
-    ['blockDuration', { blockDuration: 1 }, 'is not an option; there is no block after a denial'],
+    [
+      'blockDuration',
+      { blockDuration: 1 },
+      'is not an option; leave it out: a denied client waits until its window ends',
+    ],
     ['colour', { colour: 1 }, 'is not an option (options: window, limit, key'],
   ])('throws for its %s: %j', (option, parts, problem) => {
     const error = thrownBy(() => plan({ ...RULE, ...parts }));

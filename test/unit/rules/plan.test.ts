@@ -73,7 +73,7 @@ describe('counters', () => {
     const error = thrownBy(() => shown(level('handler', rules)));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');
     expect(error.message).toMatch(
-      /^the handler: two rules without a name count by .+ and would share a counter \(the other: the handler\)/,
+      /^the handler: two rules without a name have the window .+ and the key .+, so they would share a counter \(the other: the handler\)/,
     );
     expect(error.message).toContain('give one of them a name');
   });
@@ -135,7 +135,7 @@ describe('all mistakes at once', () => {
       'the handler: name: two rules have the name "x"; re',
       '@SkipFreqLimit on the handler: no rule here has th',
       '@SkipFreqLimit on the handler: no rule here has th',
-      'the handler: two rules without a name count by {ip',
+      'the handler: two rules without a name have the win',
     ]);
   });
 
@@ -194,9 +194,9 @@ describe('skips', () => {
   });
 
   it.each([
-    [[GLOBAL, XY], 'the names are global, x, y'],
-    [[level('app', [{}])], 'the names are none'],
-    [[], 'the names are none'],
+    [[GLOBAL, XY], 'existing names: global, x, y'],
+    [[level('app', [{}])], 'existing names: none'],
+    [[], 'existing names: none'],
   ])('with an unknown name throw an error that lists the names', (levels, names) => {
     const error = thrownBy(() => shown(...levels, level('handler', [], ['dayly'])));
     expect(error.code).toBe('FREQ_LIMIT_INVALID_RULE');

@@ -25,7 +25,7 @@ describe('mistakeIn', () => {
     ['functions', { default: { ttl: () => 1, limit: () => 1 } }, "window: '1m', limit: 5"],
     ['a list', [minute], '[list of 1] is not a rule; write each rule as an object such as'],
     ['a decorator', () => undefined, 'is not a rule; write each rule as an object such as'],
-    ['undefined', undefined, 'if it is imported, two files may import each other'],
+    ['undefined', undefined, 'If it is imported, two files may import each other'],
     [
       'only a name',
       { name: 'login' },

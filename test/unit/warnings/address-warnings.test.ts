@@ -12,7 +12,7 @@ it('logs each warning once', () => {
   expect(lines).toEqual([
     expect.stringMatching(/^FREQ_LIMIT_NO_ADDRESS: A request has no IP address/),
     expect.stringMatching(
-      /^FREQ_LIMIT_UNTRUSTED_PROXY: A request with a forwarded header came from an address/,
+      /^FREQ_LIMIT_UNTRUSTED_PROXY: A request with a header such as X-Forwarded-For came from an address/,
     ),
   ]);
 });

@@ -2,7 +2,7 @@ import { startLine } from '../../../src/warnings/start-line.js';
 import { declared } from '../fixtures.js';
 import { plannedHandler } from './handlers.js';
 
-const PLACE = { place: 'the memory of this process', namespace: 'fl' };
+const PLACE = { place: 'the memory of this process', isUp: true, namespace: 'fl' };
 const START = 'Limits are counted in the memory of this process, namespace "fl". ';
 
 const ofModule = declared({ window: '1d', limit: 100 }, 'app', 'rules[0] of FreqLimitModule');

@@ -162,7 +162,7 @@ describe('a path without braces in a constant', () => {
     ['{body.a} query.q', 'query.q'],
   ])('is an error: %s', (template, path) => {
     expect(() => compileKey(template)).toThrow(
-      `contains ${path} as a constant. For the value write {${path}}.`,
+      `contains ${path} as a constant; for the value write {${path}}`,
     );
   });
 

@@ -14,7 +14,7 @@ describe('compileKey', () => {
   ])('rejects %s without braces, and says to write {%s}', (text, path) => {
     expect(() => compileKey(text)).toThrow(
       new TypeError(
-        `"${text}" is a constant: all clients share one counter. For the value write "{${path}}".`,
+        `"${text}" is a constant, so all clients would share one counter; for the value write '{${path}}'`,
       ),
     );
     expect(() => compileKey(`{${path}}`)).not.toThrow();
@@ -76,7 +76,7 @@ describe('compileKey', () => {
     ['an empty list', [], 'is not a key'],
     ['a list of lists', [['{ip}']], 'a list must not contain another list'],
     ['a list with an empty string', ['{ip}', ''], 'an empty string is not a key'],
-    ['a list with a bare root', ['{ip}', 'user.id'], 'For the value write "{user.id}"'],
+    ['a list with a bare root', ['{ip}', 'user.id'], "for the value write '{user.id}'"],
     ['a list with a number', [5], '5 is not a key'],
     ['a number', 5, '5 is not a key'],
     ['null', null, 'null is not a key'],

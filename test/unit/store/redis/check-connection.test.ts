@@ -134,7 +134,7 @@ describe('options that contradict each other, or have no effect', () => {
       'sentinels[1].tls: is not an option here; use sentinelTLS',
     ],
     ['a natMap for one server', { ...HOST, natMap: {} }, 'natMap: has no effect on a single server'],
-    ['MONITOR', { ...HOST, monitor: true }, 'monitor: a connection in the MONITOR mode can count nothing'],
+    ['MONITOR', { ...HOST, monitor: true }, 'monitor: a connection in MONITOR mode cannot count'],
     [
       'RESP3 replies over RESP2',
       { ...HOST, protocol: 2, replyMapping: 'resp3' },

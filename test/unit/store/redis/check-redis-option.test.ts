@@ -132,16 +132,16 @@ describe('readRedisOption', () => {
       'sentinels: is not',
     ],
     ['a host that is a number', { host: 5 }, 'host: 5 is not a name or an address'],
-    ['a port that is a string', { port: 'abc' }, 'port: "abc" is not a port, 1 to 65535'],
+    ['a port that is a string', { port: 'abc' }, 'port: "abc" is not a port from 1 to 65535'],
     [
       'a port from the environment',
       { port: '6379' },
-      'port: "6379" is not a port, 1 to 65535; it is a string, perhaps from the environment: write Number(…)',
+      'port: "6379" is not a port from 1 to 65535; it is a string, perhaps from the environment: write Number(…)',
     ],
     [
       'a port from a variable that is not set',
       { port: NaN },
-      'port: NaN is not a port, 1 to 65535; Number(undefined) is NaN: is an environment variable not set?',
+      'port: NaN is not a port from 1 to 65535; Number(undefined) is NaN: is an environment variable not set?',
     ],
     [
       'a database from the environment',

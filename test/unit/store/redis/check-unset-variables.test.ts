@@ -7,7 +7,7 @@ const INSTEAD =
 describe('an environment variable without a value', () => {
   it.each(['', ' ', '\n'])('is an error for %j', (url) => {
     expect(() => readRedisOption(url)).toThrow(
-      `the string is empty; an environment variable such as REDIS_URL may be empty. ${INSTEAD}`,
+      `the string is empty; is an environment variable such as REDIS_URL empty? ${INSTEAD}`,
     );
   });
 
@@ -24,7 +24,7 @@ describe('an environment variable without a value', () => {
   ])('is an error for %s', (url, unset) => {
     expect(() => readRedisOption(url)).toThrow(
       new TypeError(
-        `the string contains "${unset}" in place of a value; an environment variable may not be set. ${INSTEAD}`,
+        `the string contains "${unset}" in place of a value; is an environment variable not set? ${INSTEAD}`,
       ),
     );
   });

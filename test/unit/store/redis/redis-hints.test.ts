@@ -52,7 +52,7 @@ it.each<[string, unknown, string]>([
   [
     'a port as a string',
     { host: 'a', port: '6379' },
-    'port: "6379" is not a port, 1 to 65535; it is a string, perhaps from the environment: write Number(…)',
+    'port: "6379" is not a port from 1 to 65535; it is a string, perhaps from the environment: write Number(…)',
   ],
   [
     'a database as a string',
