@@ -132,9 +132,7 @@ describe.each([
 
 it('names a place without a class', () => {
   const decorate = FreqLimit('1m', 5) as AnyDecorator;
-  expect(() => decorate(Object.create(null), 'm', {})).toThrow(
-    '@FreqLimit on a class.m: no request calls a property',
-  );
+  expect(() => decorate(Object.create(null), 'm', {})).toThrow('@FreqLimit on a class.m: ');
 });
 
 describe('@FreqLimitVerdict()', () => {
