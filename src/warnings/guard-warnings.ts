@@ -1,14 +1,10 @@
 import { enforcesLimits, isFreqLimitGuard } from '../nest/guards.js';
+import { effectOfMissingValue } from '../rules/value-watch.js';
 import { rulesWithPath } from './key-warnings.js';
 import type { LimitedHandler } from './limited-handlers.js';
 import { joinNames, type Warning } from './warning.js';
 
 const USER = /^user\./;
-const WITHOUT_USER = {
-  ip: 'counted by IP address',
-  skip: 'not counted by this rule',
-  deny: 'denied with status 400',
-} as const;
 
 /** Handlers with limits and without our guard. */
 export function unprotectedHandlers(limited: readonly LimitedHandler[]): Warning[] {
@@ -33,7 +29,7 @@ export function usersNotSet(limited: readonly LimitedHandler[]): Warning[] {
     code: 'FREQ_LIMIT_USER_NOT_SET',
     message:
       `${label}: the key reads {${path}}, but no guard runs before FreqLimitGuard at ${joinNames(names)}. Unless middleware ` +
-      `sets request.user, a request there is ${WITHOUT_USER[rule.onMissingKey]}. Register the guard that sets it as ` +
+      `sets request.user, a request there is ${effectOfMissingValue(rule)}. Register the guard that sets it as ` +
       'APP_GUARD in a module that is imported before FreqLimitModule, or set globalGuard: false and use ' +
       '@UseGuards(AuthGuard, FreqLimitGuard).',
   }));

@@ -1,5 +1,6 @@
 import { ADDRESS_HEADERS } from '../contexts/forwarded.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
+import { labelOf } from '../rules/rule-label.js';
 import type { LimitedHandler } from './limited-handlers.js';
 import { joinNames, type Warning } from './warning.js';
 
@@ -23,7 +24,7 @@ export function rulesWithPath(limited: readonly LimitedHandler[], pattern: RegEx
     for (const rule of rules) {
       const path = rule.key.paths.find((one) => pattern.test(one));
       if (path === undefined) continue;
-      const label = `${rule.place}, rule "${rule.name}"`;
+      const label = labelOf(rule);
       const known = found.get(label);
       if (known === undefined) found.set(label, { label, path, rule, names: [name] });
       else known.names.push(name);

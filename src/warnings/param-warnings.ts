@@ -1,5 +1,6 @@
 import { isFreqLimitGuard } from '../nest/guards.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
+import { labelOf } from '../rules/rule-label.js';
 import { effectOfMissingValue } from '../rules/value-watch.js';
 import type { LimitedHandler } from './limited-handlers.js';
 import { joinNames, type Warning } from './warning.js';
@@ -50,7 +51,7 @@ function readParams(limited: readonly LimitedHandler[], prefixes: readonly unkno
       for (const path of rule.key.paths) {
         const [, name] = PARAMS.exec(path) ?? [];
         if (name === undefined) continue;
-        const label = `${rule.place}, rule "${rule.name}"`;
+        const label = labelOf(rule);
         const param = found.get(label + path) ?? { label, path, rules: [], names: [], isPossible: false };
         found.set(label + path, param);
         param.rules.push(rule);
