@@ -2,7 +2,7 @@ import { formatForLog, invalidOptions } from './core/errors.js';
 import { isClass } from './core/is-class.js';
 import { isPromise } from './core/maybe-promise.js';
 import { Mistakes } from './core/mistakes.js';
-import type { OptionHints } from './core/option-hints.js';
+import { hintsFor, type OptionHints } from './core/option-hints.js';
 import { aFunction, BOOLEAN, OptionReader, type Validator } from './core/validate.js';
 import { rulesOfThrottler } from './freq-limit.option-hints.js';
 import { OPTION_NAMES } from './freq-limit.resolve-options.js';
@@ -21,9 +21,7 @@ const ASYNC_PROPERTIES = [
   'globalGuard',
 ];
 const ASYNC_HINTS: OptionHints = {
-  ...Object.fromEntries(
-    OPTION_NAMES.map((name) => [name, { advice: `return it from useFactory: () => ({ ${name}: … })` }]),
-  ),
+  ...hintsFor(OPTION_NAMES, (name) => ({ advice: `return it from useFactory: () => ({ ${name}: … })` })),
   useValue: { advice: 'use FreqLimitModule.forRoot(options)' },
   isGlobal: 'global',
 };

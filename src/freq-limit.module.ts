@@ -103,9 +103,9 @@ export class FreqLimitModule
     checkModule(FreqLimitModule, firstInit);
     // start-up begins here: its steps are at the end of this class, in their order
     this.prepareKnownClasses(options);
-    firstInit.run(() => {
+    firstInit.run(async () => {
       this.prepareClassesOfInstances();
-      return this.stopIfWrong();
+      await this.stopIfWrong();
     });
   }
 
@@ -146,9 +146,12 @@ export class FreqLimitModule
 
   /** Then all mistakes are known. No other module is initialized yet, and nothing is opened. */
   private async stopIfWrong(): Promise<void> {
-    requireSingleRegistration(this.modules);
     const ofStore = this.store instanceof UnusableStore ? [this.store.error] : [];
-    const { error } = new Mistakes([...ofStore, ...this.plans.errors()]);
+    const mistakes = new Mistakes([...ofStore, ...this.plans.errors()]);
+    mistakes.attempt(() => {
+      requireSingleRegistration(this.modules);
+    });
+    const { error } = mistakes;
     if (error === undefined) return;
     // eslint-disable-next-line @typescript-eslint/unbound-method -- not called
     shortenStack(error, FirstInit.prototype.onModuleInit);

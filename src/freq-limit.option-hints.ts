@@ -1,5 +1,5 @@
 import { formatForLog } from './core/errors.js';
-import type { OptionHint, OptionHints } from './core/option-hints.js';
+import { hintsFor, type OptionHints } from './core/option-hints.js';
 import { ENTRIES as RULE_ENTRIES } from './rules/plan-rule.js';
 import { isListOfRules, isRulesByName, rulesText } from './rules/rule-mistakes.js';
 
@@ -31,9 +31,9 @@ const ASYNC = ['useFactory', 'useClass', 'useExisting', 'inject', 'imports'];
 
 /** Hints for options of the module: names that other libraries use, and options that belong elsewhere. */
 export const MODULE_HINTS: OptionHints = {
-  ...hints(OF_RULES, { advice: "it belongs in a rule: rules: [{ window: '1m', limit: 5 }]" }),
-  ...hints(OF_REDIS, { advice: "it belongs in redis: redis: 'redis://host:6379' or { host, port }" }),
-  ...hints(ASYNC, { advice: 'use FreqLimitModule.forRootAsync({ useFactory, inject, imports })' }),
+  ...hintsFor(OF_RULES, { advice: "it belongs in a rule: rules: [{ window: '1m', limit: 5 }]" }),
+  ...hintsFor(OF_REDIS, { advice: "it belongs in redis: redis: 'redis://host:6379' or { host, port }" }),
+  ...hintsFor(ASYNC, { advice: 'use FreqLimitModule.forRootAsync({ useFactory, inject, imports })' }),
   default: (rule) => ({ advice: `write a list of rules: ${rulesOfThrottler({ default: rule })}` }),
   throttlers: (list) => ({ advice: `write ${rulesOfThrottler(list)}` }),
   limits: 'rules',
@@ -77,10 +77,6 @@ export const MODULE_HINTS: OptionHints = {
 export function rulesOfThrottler(given: unknown): string {
   const rules = isListOfRules(given) || isRulesByName(given) ? given : [{}];
   return `rules: [${rulesText(rules, ", scope: 'handler'")}]`;
-}
-
-function hints(names: readonly string[], hint: OptionHint): OptionHints {
-  return Object.fromEntries(names.map((name) => [name, hint]));
 }
 
 /** The mistake of a factory that does not return an object; `undefined` for an object. */

@@ -1,7 +1,7 @@
 import { readExceptionFactory } from './answers/answer-options.js';
 import type { ContextAdapter } from './contexts/context-adapter.js';
 import { type IsSkipped, skipByAddress, skipByUserAgent } from './contexts/skip-clients.js';
-import { formatForLog, invalidOptions } from './core/errors.js';
+import { formatForLog, invalidOptions, oneLine } from './core/errors.js';
 import { keyHasherFrom, plainKey } from './core/key-hash.js';
 import { Mistakes } from './core/mistakes.js';
 import { type EntriesFor, OptionTable, type OptionValues } from './core/option-table.js';
@@ -179,7 +179,7 @@ function parseAdapters(given: unknown): Readonly<Record<string, ContextAdapter>>
   if (!ADAPTERS.test(given)) throw new TypeError(`${formatForLog(given)} is not ${ADAPTERS.expected}`);
   const mistakes = new Mistakes();
   for (const [kind, adapter] of Object.entries(given)) {
-    const reader = new OptionReader(`${PLACE}: contextAdapters.${kind}`, invalidOptions);
+    const reader = new OptionReader(`${PLACE}: contextAdapters.${oneLine(kind)}`, invalidOptions);
     mistakes.attempt(() => ADAPTER_OPTIONS.read(adapter, reader));
   }
   return mistakes.orThrow(given);

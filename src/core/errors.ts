@@ -98,6 +98,11 @@ export function formatError(error: unknown): string {
   return oneLine(message === '' && typeof code === 'string' ? code : message);
 }
 
+/** Formats a string as it is written in code, for advice: `'1m'`. */
+export function quoted(text: string): string {
+  return `'${oneLine(text).replaceAll("'", "\\'")}'`;
+}
+
 /** Makes a string that may come from a client safe for one log line: escaped, and cut to `maxLength` characters. */
 export function oneLine(text: string, maxLength = MAX_LENGTH): string {
   const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;

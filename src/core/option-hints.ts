@@ -6,6 +6,14 @@ export type OptionHint = string | { readonly advice: string };
 /** Hints for names that are not options, such as those of other libraries. A function gets the value that was given. */
 export type OptionHints = Readonly<Record<string, OptionHint | ((value: unknown) => OptionHint)>>;
 
+/** One hint for several names; a function gets the name. */
+export function hintsFor(
+  names: readonly string[],
+  hint: OptionHint | ((name: string) => OptionHint),
+): OptionHints {
+  return Object.fromEntries(names.map((name) => [name, typeof hint === 'function' ? hint(name) : hint]));
+}
+
 /** What to write instead of a name that is not an option. */
 export interface Advice {
   readonly text: string;
@@ -17,7 +25,7 @@ export interface Advice {
 export function adviceFor(
   name: string,
   options: object,
-  known: readonly string[],
+  known: Iterable<string>,
   hints: OptionHints,
 ): Advice | undefined {
   const hint = Object.hasOwn(hints, name) ? hints[name] : nearestName(name, known);

@@ -1,5 +1,5 @@
 import { conversionHint, NAN_HINT } from './conversion-hint.js';
-import { formatForLog } from './errors.js';
+import { formatForLog, oneLine } from './errors.js';
 import { type Advice, adviceFor, type OptionHints } from './option-hints.js';
 
 /** Tests a value, and says what is expected of it. */
@@ -137,7 +137,7 @@ export class OptionReader<E extends Error = Error> {
 
   /** The error for a wrong option. */
   invalid(option: string, problem: string, cause?: unknown): E {
-    return this.toError(`${this.place}: ${option}: ${problem}`, cause);
+    return this.toError(`${this.place}: ${oneLine(option)}: ${problem}`, cause);
   }
 }
 

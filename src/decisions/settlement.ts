@@ -3,6 +3,7 @@ import { formatError } from '../core/errors.js';
 import type { Store } from '../core/store.js';
 import { nestLogPerSecond } from '../nest/log.js';
 import type { Outcome } from '../rules/rule.js';
+import { labelOf } from '../rules/rule-label.js';
 import type { PlannedCheck } from '../rules/to-checks.js';
 import type { HandlerEnd } from './decisions.js';
 import { type EndedRequest, outcomeOf } from './outcome.js';
@@ -55,19 +56,17 @@ export class Settlement {
     return results.map((result, i) => after[refunded.indexOf(i)] ?? result);
   }
 
-  private async shouldCount(
-    { shouldCount, place, name }: PlannedCheck['rule'],
-    outcome: Outcome,
-  ): Promise<boolean> {
+  private async shouldCount(rule: PlannedCheck['rule'], outcome: Outcome): Promise<boolean> {
+    const { shouldCount } = rule;
     if (shouldCount === undefined) return true;
     try {
       return (await shouldCount(outcome)) !== false;
     } catch (error) {
-      const rule = `${place}, rule "${name}"`;
+      const label = labelOf(rule);
       this.log.error(
         'FREQ_LIMIT_COUNT_WHEN_FAILED',
-        rule,
-        `${rule}: the countWhen function failed; the request counts: ${formatError(error)}`,
+        label,
+        `${label}: the countWhen function failed; the request counts: ${formatError(error)}`,
       );
       return true;
     }

@@ -36,8 +36,9 @@ export function rejectWithoutParentheses(name: string, example: string, given: r
 export function placeIn([target, member]: DecoratedPlace): string {
   if (isContext(member)) return textOf(member.name);
   if (target === undefined || target === null) return formatForLog(target);
-  const owner = typeof target === 'function' ? target : target.constructor;
-  const name = owner.name === '' ? 'a class' : owner.name;
+  const owner: unknown = typeof target === 'function' ? target : target.constructor;
+  // a prototype that was made by hand may have no constructor
+  const name = typeof owner === 'function' && owner.name !== '' ? owner.name : 'a class';
   return oneLine(member === undefined ? name : `${name}.${textOf(member)}`);
 }
 

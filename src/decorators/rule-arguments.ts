@@ -1,4 +1,5 @@
 import { formatForLog } from '../core/errors.js';
+import { copyRule } from '../rules/copy-rule.js';
 import type { FreqLimitRule } from '../rules/rule.js';
 import { mistakeIn } from '../rules/rule-mistakes.js';
 import { RULE_NAME } from '../rules/validators.js';
@@ -16,9 +17,9 @@ export function readRuleArguments(given: readonly unknown[]): RuleArguments {
   // reported at start-up, together with all other mistakes
   if (problem !== undefined) return { rule: asRule(new WrongArguments(problem)) };
   const [first, second, key] = given;
-  if (isObject(first)) return { rule: asRule({ ...first }) };
+  if (isObject(first)) return { rule: asRule(copyRule(first)) };
   if (typeof first === 'string' && isChanges(second) && key === undefined)
-    return { named: first, changes: { ...second } };
+    return { named: first, changes: copyRule(second ?? {}) };
   return { rule: asRule({ window: first, limit: second, key }) };
 }
 

@@ -1,22 +1,24 @@
 import { Inject, Injectable, Module, type OnModuleInit } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 
-/** Runs a task when everything is instantiated, before the first module is initialized. */
+/** Runs tasks when everything is instantiated, before the first module is initialized. */
 @Injectable()
 export class FirstInit implements OnModuleInit {
-  private task: (() => Promise<void>) | undefined;
+  private readonly tasks: (() => Promise<void>)[] = [];
 
   run(task: () => Promise<void>): void {
-    this.task = task;
+    this.tasks.push(task);
   }
 
-  onModuleInit(): Promise<void> | undefined {
-    return this.task?.();
+  /** All of them run, also if one fails: each cleans up after itself. */
+  async onModuleInit(): Promise<void> {
+    const ends = await Promise.allSettled(this.tasks.map((task) => task()));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 }
 
 /**
- * A separate module, because only the task must come first. `FreqLimitModule` itself may use a Redis client of the
+ * A separate module, because only the tasks must come first. `FreqLimitModule` itself may use a Redis client of the
  * application, and the module of that client must be initialized before it.
  */
 @Module({ providers: [FirstInit], exports: [FirstInit] })

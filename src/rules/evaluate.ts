@@ -7,6 +7,7 @@ import { NormalizeError } from './key/normalize.js';
 import { TooLongError } from './key/spellings.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { FromContext } from './rule.js';
+import { labelOf } from './rule-label.js';
 import { toWindowMs } from './window.js';
 
 /** A function of a rule or of the module failed or returned an invalid value. */
@@ -79,5 +80,5 @@ export function validCount(rule: PlannedRule, property: 'limit' | 'cost', value:
 }
 
 function failed({ place, name }: FunctionOwner, problem: string, cause?: unknown): FreqLimitError {
-  return new RuleError(name === undefined ? place : `${place}, rule "${name}"`, problem, cause);
+  return new RuleError(name === undefined ? place : labelOf({ place, name }), problem, cause);
 }

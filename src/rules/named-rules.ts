@@ -1,6 +1,7 @@
 import { FreqLimitError, formatForLog, invalidRule } from '../core/errors.js';
 import { Mistakes } from '../core/mistakes.js';
 import { OptionReader } from '../core/validate.js';
+import { copyRule } from './copy-rule.js';
 import { looksLikeWindow } from './window.js';
 import type { Level } from './plan.js';
 import { checkChanges, checkNamedRule } from './named-rule-options.js';
@@ -83,7 +84,7 @@ export class NamedRuleSet {
     mistakes.attempt(() => {
       checkNamedRule(given, new OptionReader(placeOf(name), invalidRule), this.defaults);
     });
-    return mistakes.error ?? ({ ...(given as object), name } as FreqLimitRule);
+    return mistakes.error ?? ({ ...copyRule(given as object), name } as FreqLimitRule);
   }
 }
 

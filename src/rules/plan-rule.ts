@@ -21,7 +21,7 @@ import {
   RULE_NAME,
   SCOPE,
 } from './validators.js';
-import { toWindowMs, windowName } from './window.js';
+import { MISSING_WINDOW, toWindowMs, windowName } from './window.js';
 
 const DEFAULT_KEY = 'defaultKey of FreqLimitModule';
 const COUNT_OR_FUNCTION = { ...either(COUNT, FROM_CONTEXT), toNumber: 'Number(…) or use defineRule' };
@@ -90,7 +90,7 @@ export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDef
 
 /** The window in milliseconds, or the function that returns one. */
 function parseWindow(window: unknown): number | FromContext<unknown> {
-  if (window === undefined) throw new TypeError("is missing; expected a string with a unit, such as '1m'");
+  if (window === undefined) throw new TypeError(MISSING_WINDOW);
   return FROM_CONTEXT.test(window) ? window : toWindowMs(window);
 }
 

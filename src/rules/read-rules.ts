@@ -1,4 +1,4 @@
-import { formatForLog } from '../core/errors.js';
+import { formatForLog, quoted } from '../core/errors.js';
 import type { FreqLimitRule } from './rule.js';
 import { isRulesByName, looksLikeRule, rulesText } from './rule-mistakes.js';
 
@@ -12,7 +12,7 @@ export function readRules(given: unknown): readonly (FreqLimitRule | string)[] {
 }
 
 function entriesFor(given: unknown): string {
-  if (typeof given === 'string') return `'${formatForLog(given).slice(1, -1)}'`;
+  if (typeof given === 'string') return quoted(given);
   if (looksLikeRule(given)) return rulesText([given]);
   return isRulesByName(given) ? rulesText(given) : "{ window: '1m', limit: 5 }";
 }

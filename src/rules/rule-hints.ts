@@ -1,4 +1,4 @@
-import type { OptionHint, OptionHints } from '../core/option-hints.js';
+import { hintsFor, type OptionHint, type OptionHints } from '../core/option-hints.js';
 import { windowName } from './window.js';
 
 /** Options that are not of a rule, but of the module. */
@@ -19,13 +19,18 @@ const OF_MODULE = [
   'onDenied',
   'contextAdapters',
   'ipv6Subnet',
+  'maxCounters',
   'timeoutMs',
+  'requireStore',
+  'fallbackShare',
+  'hashTag',
+  'coalesce',
   'denyCache',
 ];
 
 /** Hints for options of a rule: names that other libraries use, and options of the module. */
 export const RULE_HINTS: OptionHints = {
-  ...Object.fromEntries(OF_MODULE.map((name) => [name, ofModule(name)])),
+  ...hintsFor(OF_MODULE, ofModule),
   ttl: windowFrom(likelyMilliseconds),
   windowMs: windowFrom((ms) => ms),
   timeWindow: windowFrom((ms) => ms),

@@ -1,7 +1,7 @@
-import { formatForLog } from '../core/errors.js';
+import { formatForLog, quoted } from '../core/errors.js';
 import { windowOfTtl } from './rule-hints.js';
 import { looksLikeWindow } from './window.js';
-import { WrongArguments } from './wrong-arguments.js';
+import { isWrongArguments } from './wrong-arguments.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -14,7 +14,7 @@ const TELLING = ['window', 'limit', 'ttl', 'windowMs', 'max', 'points', 'duratio
  * @returns what is wrong and what to write instead; `undefined` if nothing is recognized
  */
 export function mistakeIn(rule: unknown): string | undefined {
-  if (rule instanceof WrongArguments) return rule.problem;
+  if (isWrongArguments(rule)) return rule.problem;
   if (rule === undefined) {
     return `undefined is not a rule; write each rule as an object such as ${EXAMPLE}. If it is imported, two files may import each other`;
   }
@@ -25,11 +25,12 @@ export function mistakeIn(rule: unknown): string | undefined {
 }
 
 function mistakeInObject(rule: Values): string | undefined {
-  const { name } = rule;
+  // a getter of the user may throw: it is read with the other options, where its error gets a place
+  const name: unknown = Object.getOwnPropertyDescriptor(rule, 'name')?.value;
   if (isRulesByName(rule)) {
     return `rules by name are not a rule; write each as a rule with its name: ${rulesText(rule)}`;
   }
-  if (typeof name === 'string' && Object.keys(rule).length === 1) {
+  if (typeof name === 'string' && Object.keys(rule).length === 1 && !looksLikeRule(rule)) {
     return `window and limit are missing; for a rule of namedRules write only its name: ${quoted(name)}`;
   }
   return undefined;
@@ -43,7 +44,8 @@ export function isListOfRules(given: unknown): given is readonly Values[] {
 /** Whether a value is an object of rules by name, as other libraries take them. */
 export function isRulesByName(given: unknown): given is Readonly<Record<string, Values>> {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return false;
-  return isListOfRules(Object.values(given));
+  const properties = Object.values(Object.getOwnPropertyDescriptors(given));
+  return isListOfRules(properties.map(({ value }) => value as unknown));
 }
 
 /** Rules of any library, as they are written here. */
@@ -63,8 +65,4 @@ function ruleText({ name, window, ttl, limit }: Values): string {
   const written = typeof window === 'string' && looksLikeWindow(window) ? window : windowOfTtl(ttl);
   const named = typeof name === 'string' ? `name: ${quoted(name)}, ` : '';
   return `${named}window: '${written ?? '1m'}', limit: ${typeof limit === 'number' ? limit : 5}`;
-}
-
-function quoted(text: string): string {
-  return `'${formatForLog(text).slice(1, -1)}'`;
 }

@@ -1,7 +1,8 @@
-import { type FreqLimitError, formatForLog, invalidCheck } from '../core/errors.js';
+import { type FreqLimitError, formatForLog, invalidCheck, quoted } from '../core/errors.js';
 import { isPromise } from '../core/maybe-promise.js';
-import type { OptionHints } from '../core/option-hints.js';
+import { hintsFor, type OptionHints } from '../core/option-hints.js';
 import { RULE_HINTS } from './rule-hints.js';
+import { MISSING_WINDOW } from './window.js';
 
 // Advice for wrong arguments of FreqLimitService. Keys are personal data, so no message contains one.
 
@@ -28,24 +29,19 @@ const ONLY_RULES = [
 /** Hints for options of a check: names that other libraries use. */
 export const CHECK_HINTS: OptionHints = {
   ...RULE_HINTS,
-  ...Object.fromEntries(
-    ONLY_RULES.map((name) => [name, { advice: 'leave it out: only rules of the guard have it' }]),
-  ),
+  ...hintsFor(ONLY_RULES, { advice: 'leave it out: only rules of the guard have it' }),
   points: 'limit, or cost for the units of one call',
   id: 'key',
   ip: 'key',
   user: 'key',
-  controller: { advice: 'for the counter of a rule, add its name: rule' },
-  handler: { advice: 'for the counter of a rule, add its name: rule' },
+  ...hintsFor(['controller', 'handler'], { advice: 'for the counter of a rule, add its name: rule' }),
   address: 'key',
 };
 
 /** Hints for options of a check that names a rule. */
 export const RULE_CHECK_HINTS: OptionHints = {
   ...CHECK_HINTS,
-  name: { advice: 'leave it out: the rule has its own' },
-  countDenied: { advice: 'leave it out: the rule has its own' },
-  onStoreError: { advice: 'leave it out: the rule has its own' },
+  ...hintsFor(['name', 'countDenied', 'onStoreError'], { advice: 'leave it out: the rule has its own' }),
   class: 'controller',
   method: 'handler',
   ip: 'address',
@@ -71,6 +67,6 @@ export function notACheck(check: unknown, method: ServiceMethod, place: string):
 export function withoutWindow(check: object): string {
   if (isPromise(check)) return 'is missing, because the check is a promise; await it';
   const { name } = check as { readonly name?: unknown };
-  const forRule = `; for the counter of a rule write { rule: '${formatForLog(name).slice(1, -1)}', key }`;
-  return `is missing; expected a string with a unit, such as '1m'${typeof name === 'string' ? forRule : ''}`;
+  if (typeof name !== 'string') return MISSING_WINDOW;
+  return `${MISSING_WINDOW}; for the counter of a rule write { rule: ${quoted(name)}, key }`;
 }

@@ -1,4 +1,4 @@
-import { formatForLog } from '../core/errors.js';
+import { formatForLog, quoted } from '../core/errors.js';
 
 /**
  * Recognizes an argument of `@SkipFreqLimit` that is not a name.
@@ -21,6 +21,6 @@ function adviceFor(wrong: unknown): string {
 function adviceForFlags(flags: object): string {
   const skipped = Object.entries(flags).filter(([, isSkipped]) => isSkipped !== false);
   if (skipped.length === 0) return 'to limit a handler again, write @FreqLimit on it';
-  const names = skipped.map(([name]) => `'${formatForLog(name).slice(1, -1)}'`).join(', ');
+  const names = skipped.map(([name]) => quoted(name)).join(', ');
   return `write names as strings, @SkipFreqLimit(${names}), or @SkipFreqLimit() for all rules`;
 }

@@ -2,6 +2,7 @@ import type { Log } from '../core/log.js';
 import type { LimitedRequest } from '../core/request.js';
 import type { CompiledKey } from './key/key-types.js';
 import type { OnMissingKey, Scope } from './rule.js';
+import { labelOf } from './rule-label.js';
 import { type ValueKind, type WatchedValue, watchedValues } from './watched-values.js';
 
 /** The part of a planned rule that a watch needs. */
@@ -100,7 +101,7 @@ export class ValueWatch {
 
 function textOf(rule: WatchedRule, { kind, enough }: CountedValue, name: string): string {
   const problem = PROBLEMS[kind](`${enough} requests`, name);
-  return `${rule.place}, rule "${rule.name}": ${problem}, so they were ${effectOfMissingValue(rule)}. ${ADVICE[kind]}`;
+  return `${labelOf(rule)}: ${problem}, so they were ${effectOfMissingValue(rule)}. ${ADVICE[kind]}`;
 }
 
 /** What happens to a request without a value, for messages. */

@@ -9,6 +9,9 @@ const WITHOUT_UNIT = /^\d{1,16}(\.\d{1,16})?$/;
 export const EXPECTED_WINDOW =
   "a string with a unit ('500ms', '10s', '1m', '1h', '1d') or a number of seconds, from 1 ms to 2^53 - 1 ms";
 
+/** The problem of a rule or a check without a window. */
+export const MISSING_WINDOW = "is missing; expected a string with a unit, such as '1m'";
+
 /**
  * Converts a window to milliseconds.
  * @throws {RangeError} if it is not a window; the message says what was given and what is expected

@@ -1,4 +1,4 @@
-import { formatForLog } from '../core/errors.js';
+import { quoted } from '../core/errors.js';
 import type { HandlerKind } from '../plans/handler-kinds.js';
 import type { PlannedHandler } from '../plans/plans.js';
 import { templatesFor } from '../rules/key/key-hints.js';
@@ -47,9 +47,4 @@ function insteadOf(constant: string): string {
   }
   const examples = ['ip', 'user.id'].map((path) => quoted(`${constant}:{${path}}`));
   return `Add what to count by, such as ${examples.join(' or ')}. If you mean one counter, write ${quoted(`all:${constant}`)}.`;
-}
-
-/** As it is written in code. */
-function quoted(text: string): string {
-  return `'${formatForLog(text).slice(1, -1)}'`;
 }

@@ -1,14 +1,10 @@
 import { enforcesLimits, isFreqLimitGuard } from '../nest/guards.js';
+import { effectOfMissingValue } from '../rules/value-watch.js';
 import { keysWithPath, type KeyWithPath } from './key-warnings.js';
 import type { LimitedHandler } from './limited-handlers.js';
 import { joinNames, type Warning } from './warning.js';
 
 const USER = /^user\./;
-const WITHOUT_USER = {
-  ip: 'counted by IP address',
-  skip: 'not counted by this rule',
-  deny: 'denied with status 400',
-} as const;
 
 /** Handlers with limits and without our guard. */
 export function unprotectedHandlers(limited: readonly LimitedHandler[]): Warning[] {
@@ -30,10 +26,13 @@ export function usersNotSet(limited: readonly LimitedHandler[]): Warning[] {
     ({ guards, kind }) => kind === 'route' && guards.findIndex(isFreqLimitGuard) === 0,
   );
   const keys = keysWithPath(early, USER);
-  return Object.entries(WITHOUT_USER).flatMap(([onMissingKey, effect]) => {
-    const same = keys.filter(({ rule }) => rule.onMissingKey === onMissingKey);
-    return same.length === 0 ? [] : [userNotSet(same, effect)];
-  });
+  const effects = new Set(keys.map(({ rule }) => effectOfMissingValue(rule)));
+  return [...effects].map((effect) =>
+    userNotSet(
+      keys.filter(({ rule }) => effectOfMissingValue(rule) === effect),
+      effect,
+    ),
+  );
 }
 
 function userNotSet(keys: readonly KeyWithPath[], effect: string): Warning {

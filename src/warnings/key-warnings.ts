@@ -1,5 +1,7 @@
 import { ADDRESS_HEADERS } from '../contexts/forwarded.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
+import { labelOf } from '../rules/rule-label.js';
+import { effectOfMissingValue } from '../rules/value-watch.js';
 import type { LimitedHandler } from './limited-handlers.js';
 import { joinNames, onePerAdvice, type Warning } from './warning.js';
 
@@ -23,10 +25,9 @@ export function keysWithPath(limited: readonly LimitedHandler[], pattern: RegExp
     for (const rule of rules) {
       const path = rule.key.paths.find((one) => pattern.test(one));
       if (path === undefined) continue;
-      const label = labelOf(rule);
-      const id = `${label} ${rule.onMissingKey}`;
+      const id = `${keyLabelOf(rule)} ${effectOfMissingValue(rule)}`;
       const known = found.get(id);
-      if (known === undefined) found.set(id, { label, path, rule, names: [name] });
+      if (known === undefined) found.set(id, { label: keyLabelOf(rule), path, rule, names: [name] });
       else known.names.push(name);
     }
   }
@@ -34,8 +35,8 @@ export function keysWithPath(limited: readonly LimitedHandler[], pattern: RegExp
 }
 
 /** Where the key of a rule is written. */
-export function labelOf({ place, keyPlace, name }: PlannedRule): string {
-  return keyPlace === place ? `${place}, rule "${name}"` : keyPlace;
+export function keyLabelOf(rule: PlannedRule): string {
+  return rule.keyPlace === rule.place ? labelOf(rule) : rule.keyPlace;
 }
 
 /** Keys of a header that looks like the client's address. */

@@ -1,7 +1,8 @@
 import { isFreqLimitGuard } from '../nest/guards.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
+import { labelOf } from '../rules/rule-label.js';
 import { effectOfMissingValue } from '../rules/value-watch.js';
-import { labelOf } from './key-warnings.js';
+import { keyLabelOf } from './key-warnings.js';
 import type { LimitedHandler } from './limited-handlers.js';
 import { joinNames, type Warning } from './warning.js';
 
@@ -63,7 +64,7 @@ function readParams(limited: readonly LimitedHandler[], prefixes: readonly unkno
       for (const path of rule.key.paths) {
         const [, name] = PARAMS.exec(path) ?? [];
         if (name === undefined) continue;
-        const id = `${rule.place} ${rule.name} ${path}`;
+        const id = `${labelOf(rule)} ${path}`;
         const param = found.get(id) ?? newParam(rule, path);
         found.set(id, param);
         param.rules.push(rule);
@@ -77,7 +78,7 @@ function readParams(limited: readonly LimitedHandler[], prefixes: readonly unkno
 
 function newParam(rule: PlannedRule, path: string): ReadParam {
   return {
-    label: labelOf(rule),
+    label: keyLabelOf(rule),
     path,
     effect: effectOfMissingValue(rule),
     rules: [],

@@ -176,6 +176,20 @@ describe('the module', () => {
     await module.close().catch(() => undefined);
   });
 
+  it('leaves no listener on a client that two registrations got', async () => {
+    const client = new Redis(redisUrl(), { lazyConnect: true });
+    const listeners = (): number[] => client.eventNames().map((name) => client.listenerCount(name));
+    const before = listeners();
+    @Module({ imports: [FreqLimitModule.forRoot({ redis: client })] })
+    class FeatureModule {}
+    @Module({ imports: [FreqLimitModule.forRoot({ redis: client }), FeatureModule] })
+    class AppModule {}
+    const module = await compile(AppModule);
+    await expect(module.init()).rejects.toThrow('registered 2 times');
+    expect([client.status, listeners()]).toEqual(['wait', before]);
+    client.disconnect();
+  });
+
   it('provides its service to modules that do not import it', async () => {
     @Injectable()
     class Worker {

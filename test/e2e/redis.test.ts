@@ -5,8 +5,9 @@ import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } f
 import { PLATFORMS, startApp, statuses } from '../support/app.js';
 import { post, remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';
+import { watchCommands } from '../support/monitor.js';
 import { redisSuite } from '../support/redis-suite.js';
-import { keysOf, plainClient } from '../support/redis.js';
+import { keysOf, plainClient, redisUrl } from '../support/redis.js';
 
 const suite = redisSuite();
 
@@ -46,12 +47,9 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     const { url } = await start();
     const send = (): Promise<Response> => post(`${url}/sms/code`, { phone: '138' }, { 'x-api-key': 'k' });
     await send();
-    const watcher = plainClient();
-    await watcher.ping();
-    const monitor = await watcher.monitor();
     const seen: string[][] = [];
-    monitor.on('monitor', (_time: string, args: string[], source: string) => {
-      if (source !== 'lua' && args.some((arg) => arg.startsWith(`${suite.namespace}:`))) seen.push(args);
+    const stop = await watchCommands(redisUrl(), ({ args, isFromScript }) => {
+      if (!isFromScript && args.some((arg) => arg.startsWith(`${suite.namespace}:`))) seen.push(args);
     });
     const response = await send();
     expect(response.status).toBe(201);
@@ -61,8 +59,7 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     await suite.client.get(`${suite.namespace}:end`);
     while (!seen.some((args) => args[0]?.toLowerCase() === 'get'))
       await new Promise((resolve) => setTimeout(resolve, 5));
-    monitor.disconnect();
-    watcher.disconnect();
+    stop();
     const commands = seen.filter((args) => args[0]?.toLowerCase() !== 'get');
     expect(commands.map(([name]) => name?.toLowerCase())).toEqual(['evalsha', 'evalsha']);
     const [, , numkeys, ...rest] = commands[0]!;

@@ -7,6 +7,7 @@ import { HashTags } from '../../src/store/redis/hash-tags.js';
 import type { RedisOption } from 'nestjs-freq-limit';
 import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
+import { watchCommands } from '../support/monitor.js';
 import { uniqueNamespace } from '../support/redis.js';
 import type { Server } from '../support/server.js';
 import { STORE_OPTIONS, TIMEOUT_MS } from './options.js';
@@ -91,21 +92,21 @@ async function countersOnOne(server: Redis, head: string): Promise<Counter[]> {
 
 /** Runs a function, and returns the script calls that a server got in the meantime, as arrays of words. */
 export async function callsDuring(server: Redis, run: () => Promise<unknown>): Promise<string[][]> {
-  const monitor = await server.monitor();
   const calls: string[][] = [];
   let hasEnded: (() => void) | undefined;
   const end = `end-${Math.random()}`;
   const ended = new Promise<void>((resolve) => {
     hasEnded = resolve;
   });
-  monitor.on('monitor', (_: string, args: string[], source: string) => {
+  const { host, port } = server.options;
+  const stop = await watchCommands(`redis://${host}:${port}`, ({ args, isFromScript }) => {
     if (args[1] === end) hasEnded?.();
-    if (source !== 'lua' && args[0]?.toLowerCase() === 'evalsha') calls.push(args);
+    if (!isFromScript && args[0]?.toLowerCase() === 'evalsha') calls.push(args);
   });
   await run();
   await server.echo(end);
   await ended;
-  monitor.disconnect();
+  stop();
   return calls;
 }
 

@@ -1,4 +1,4 @@
-import { formatForLog } from '../../core/errors.js';
+import { formatForLog, oneLine, quoted } from '../../core/errors.js';
 import { encodePart } from '../../core/counter-key.js';
 import type { LimitedRequest } from '../../core/request.js';
 import { idToScalar } from './ids.js';
@@ -102,7 +102,7 @@ function compilePlaceholder(path: string): Placeholder {
   const [root, ...rest] = path.split('.');
   if (!ROOTS.includes(root as Root)) {
     throw new TypeError(
-      `{${formatForLog(path).slice(1, -1)}} is not a placeholder; placeholders begin with ${ROOTS.join(', ')}${hintForPlaceholder(path)}`,
+      `{${oneLine(path)}} is not a placeholder; placeholders begin with ${ROOTS.join(', ')}${hintForPlaceholder(path)}`,
     );
   }
   if (root === 'ip') {
@@ -146,7 +146,7 @@ function rejectBarePath(template: string): void {
   const [root] = template.split('.');
   if (ROOTS.includes(root as Root) && !/[{}]/.test(template)) {
     throw new TypeError(
-      `${formatForLog(template)} is a constant, so all clients would share one counter; for the value write '${formatForLog(`{${pathFor(template) ?? template}}`).slice(1, -1)}'`,
+      `${formatForLog(template)} is a constant, so all clients would share one counter; for the value write ${quoted(`{${pathFor(template) ?? template}}`)}`,
     );
   }
 }

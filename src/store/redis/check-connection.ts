@@ -1,3 +1,5 @@
+import { adviceFor, type OptionHints } from '../../core/option-hints.js';
+import { rejectUnsetWords } from './check-unset-variables.js';
 import { checkTypes } from './option-types.js';
 import { isSet, type OptionValues, rejectUnknown } from './option-values.js';
 
@@ -6,16 +8,16 @@ const SENTINEL_NAMES = new Set(['host', 'port', 'family']);
 /** Options that only sentinels give a meaning. */
 const FOR_SENTINELS = ['sentinelUsername', 'sentinelPassword', 'sentinelTLS'];
 /** Where the options of the connection to a sentinel belong. */
-const OF_SENTINELS: Readonly<Record<string, string>> = {
-  username: 'use sentinelUsername next to sentinels',
-  password: 'use sentinelPassword next to sentinels',
-  tls: 'use sentinelTLS next to sentinels',
+const OF_SENTINELS: OptionHints = {
+  username: { advice: 'use sentinelUsername next to sentinels' },
+  password: { advice: 'use sentinelPassword next to sentinels' },
+  tls: { advice: 'use sentinelTLS next to sentinels' },
 };
 
 /** Checks the options of the connection to a server: those that ioredis would ignore, or misread, or that exclude each other. */
 export function checkConnection(options: OptionValues, prefix = ''): void {
   checkTypes(options, prefix);
-  checkWords(options, prefix);
+  rejectUnsetWords(options, prefix);
   if (options['monitor'] === true)
     throw new TypeError(`${prefix}monitor: a connection in MONITOR mode cannot count; remove it`);
   if (options['replyMapping'] === 'resp3' && options['protocol'] === 2)
@@ -24,24 +26,19 @@ export function checkConnection(options: OptionValues, prefix = ''): void {
   else checkWithoutSentinels(options, prefix);
 }
 
-/** A template such as `${process.env.HOST}` makes these words of an unset variable. */
-function checkWords(options: OptionValues, prefix: string): void {
-  for (const name of ['host', 'username', 'password']) {
-    const value = options[name];
-    if (value === 'undefined' || value === 'null')
-      throw new TypeError(`${prefix}${name}: is the word "${value}"; is its environment variable set?`);
-  }
-}
-
 function checkWithSentinels({ sentinels, tls, enableTLSForSentinelMode }: OptionValues): void {
   for (const [i, sentinel] of (sentinels as object[]).entries())
-    rejectUnknown(sentinel, SENTINEL_NAMES, (name) => OF_SENTINELS[name], { prefix: `sentinels[${i}].` });
+    rejectUnknown(sentinel, SENTINEL_NAMES, hintForSentinel, { prefix: `sentinels[${i}].` });
   if (isOn(tls) && enableTLSForSentinelMode !== true)
     throw new TypeError(
       'tls: is not used for the servers that sentinels name; set enableTLSForSentinelMode: true too, and sentinelTLS for the sentinels themselves',
     );
   if (!isOn(tls) && enableTLSForSentinelMode === true)
     throw new TypeError('enableTLSForSentinelMode: has no effect without tls; set tls: {} too');
+}
+
+function hintForSentinel(name: string): string | undefined {
+  return adviceFor(name, {}, SENTINEL_NAMES, OF_SENTINELS)?.text;
 }
 
 function checkWithoutSentinels(options: OptionValues, prefix: string): void {

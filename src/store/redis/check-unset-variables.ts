@@ -1,5 +1,8 @@
+import type { OptionValues } from './option-values.js';
+
 /** Matches what JavaScript writes into a template string for a variable that is not set. */
 const UNSET = /(?:^|[/:@])(undefined|null|NaN)(?:[/:@?]|$)/;
+const UNSET_WORD = /^(?:undefined|null|NaN)$/;
 
 const INSTEAD =
   "Set it to the URL of your Redis, such as 'redis://localhost:6379', or write redis: false to count in the memory of this " +
@@ -19,4 +22,16 @@ export function rejectUnsetVariables(url: string): void {
   throw new TypeError(
     `the string contains "${unset}" in place of a value; is an environment variable not set? ${INSTEAD}`,
   );
+}
+
+/**
+ * Does the same for options of a connection.
+ * @throws {TypeError} for one such as `host: 'undefined'`
+ */
+export function rejectUnsetWords(options: OptionValues, prefix: string): void {
+  for (const name of ['host', 'username', 'password']) {
+    const value = options[name];
+    if (typeof value === 'string' && UNSET_WORD.test(value))
+      throw new TypeError(`${prefix}${name}: is the word "${value}"; is its environment variable set?`);
+  }
 }

@@ -86,8 +86,7 @@ export class ClusterNodes {
       this.onChange();
     };
     const onError = (error: unknown): void => {
-      if (this.errors.size >= MAX_ERRORS) this.errors.clear();
-      this.errors.set(server, error);
+      this.noteError(server, error);
     };
     const onEnd = (): void => {
       this.stopListening.get(node)?.();
@@ -106,6 +105,11 @@ export class ClusterNodes {
       node.off('end', onEnd);
       node.off('error', onError);
     });
+  }
+
+  private noteError(server: string, error: unknown): void {
+    if (this.errors.size >= MAX_ERRORS) this.errors.clear();
+    this.errors.set(server, error);
   }
 
   private refresh(server: string): void {

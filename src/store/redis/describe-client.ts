@@ -1,4 +1,5 @@
 import { oneLine } from '../../core/errors.js';
+import { nodeAddress } from './node-address.js';
 import { isSet } from './option-values.js';
 import type { RedisClient } from './redis-option.js';
 
@@ -48,19 +49,13 @@ function ofCluster(cluster: RedisClient): string {
 }
 
 function listOf(servers: readonly unknown[], defaultPort: number): string {
-  const shown = servers.slice(0, MAX_SERVERS).map((server) => addressOfNode(server, defaultPort));
+  const shown = servers.slice(0, MAX_SERVERS).map((server) => placeOfNode(server, defaultPort));
   return shown.join(', ') + (servers.length > MAX_SERVERS ? ', …' : '');
 }
 
-/** A node of a Cluster or a sentinel: `{ host, port }`, a URL, or a port. */
-function addressOfNode(node: unknown, defaultPort: number): string {
-  if (typeof node === 'number') return addressOf('127.0.0.1', node);
-  if (typeof node === 'string') {
-    const { hostname, port } = new URL(node);
-    return addressOf(hostname, port === '' ? defaultPort : port);
-  }
-  const { host, port } = Object(node) as ServerOptions;
-  return addressOf(host ?? '127.0.0.1', port ?? defaultPort);
+function placeOfNode(node: unknown, defaultPort: number): string {
+  const address = nodeAddress(node, defaultPort);
+  return address === undefined ? 'an unknown address' : addressOf(address.host, address.port);
 }
 
 function addressOf(host: unknown, port: unknown): string {

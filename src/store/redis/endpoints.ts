@@ -1,4 +1,4 @@
-import { isUrl } from './check-redis-url.js';
+import { nodeAddress } from './node-address.js';
 import { isSet } from './option-values.js';
 
 /** Where a client connects to. */
@@ -31,7 +31,7 @@ interface PlacedClient {
   readonly isCluster: boolean;
   readonly options?: object | undefined;
   /** The nodes that a Cluster client starts with; not public in ioredis. */
-  readonly startupNodes?: readonly (string | number | PlaceOptions)[];
+  readonly startupNodes?: readonly unknown[];
   readonly stream?: { readonly remoteAddress?: string; readonly remotePort?: number } | undefined;
 }
 
@@ -44,7 +44,7 @@ export function endpointsOf(client: object): Endpoint[] {
   const options = (given ?? {}) as PlaceOptions;
   const { Connector, sentinels, useSRVRecords = false } = options;
   if (isSet(Connector) || useSRVRecords) return [];
-  if (isCluster) return startupNodes.map((node) => endpointOf(nodeOptions(node), options.redisOptions?.tls));
+  if (isCluster) return startupNodes.flatMap((node) => endpointsOfNode(node, options.redisOptions?.tls));
   if (sentinels === undefined || sentinels === null) return [endpointOf(options, options.tls)];
   const { remoteAddress, remotePort } = stream ?? {};
   const primary =
@@ -71,11 +71,9 @@ function endpointOf(
   };
 }
 
-/** A start node of a Cluster as options. */
-function nodeOptions(node: string | number | PlaceOptions): PlaceOptions {
-  if (typeof node === 'number') return { port: node };
-  if (typeof node === 'object') return node;
-  if (!isUrl(node)) return {};
-  const { hostname, port } = new URL(node);
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? REDIS_PORT : Number(port) };
+/** Where a start node of a Cluster is, if that can be read. */
+function endpointsOfNode(node: unknown, tls: unknown): Endpoint[] {
+  const address = nodeAddress(node, REDIS_PORT);
+  const { family } = Object(node) as PlaceOptions;
+  return address === undefined ? [] : [endpointOf({ ...address, family: family ?? null }, tls)];
 }

@@ -1,4 +1,4 @@
-import { nearestName } from '../../core/nearest-name.js';
+import { adviceFor, hintsFor, type OptionHints } from '../../core/option-hints.js';
 import type { RedisClusterClientOptions, RedisConnectionOptions } from './redis-options.js';
 
 /** The names of the options of ioredis' `Redis`, 5.3 to 6.0. */
@@ -92,38 +92,30 @@ export const CLUSTER_NAMES = namesOf<RedisClusterClientOptions>({
 });
 
 /** Option names of other libraries, and what to use here. */
-const HINTS: Readonly<Record<string, string>> = {
-  url: "use the URL itself: redis: 'redis://host:6379'",
-  uri: "use the URL itself: redis: 'redis://host:6379'",
-  connectionString: "use the URL itself: redis: 'redis://host:6379'",
-  hostname: 'did you mean host?',
-  server: 'did you mean host?',
-  connection: 'write its value itself: redis: { host, port }',
-  socket: 'did you mean host and port, or path?',
-  user: 'did you mean username?',
-  pass: 'did you mean password?',
-  auth: 'did you mean password?',
-  auth_pass: 'did you mean password?',
-  database: 'did you mean db?',
-  dbIndex: 'did you mean db?',
-  ssl: 'did you mean tls?',
-  prefix: 'did you mean keyPrefix?',
-  nodes: 'did you mean { cluster: [nodes], options }?',
-  rootNodes: 'did you mean { cluster: [nodes], options }?',
-  clusterNodes: 'did you mean { cluster: [nodes], options }?',
-  startupNodes: 'did you mean { cluster: [nodes], options }?',
-  hosts: 'did you mean { cluster: [nodes], options }?',
-  masterName: 'did you mean name?',
-  retryAttempts: 'did you mean retryStrategy?',
-  retryDelay: 'did you mean retryStrategy?',
-  timeout: 'did you mean connectTimeout or commandTimeout?',
+const HINTS: OptionHints = {
+  ...hintsFor(['url', 'uri', 'connectionString'], {
+    advice: "use the URL itself: redis: 'redis://host:6379'",
+  }),
+  ...hintsFor(['hostname', 'server'], 'host'),
+  connection: { advice: 'write its value itself: redis: { host, port }' },
+  socket: 'host and port, or path',
+  user: 'username',
+  ...hintsFor(['pass', 'auth', 'auth_pass'], 'password'),
+  ...hintsFor(['database', 'dbIndex'], 'db'),
+  ssl: 'tls',
+  prefix: 'keyPrefix',
+  ...hintsFor(
+    ['nodes', 'rootNodes', 'clusterNodes', 'startupNodes', 'hosts'],
+    '{ cluster: [nodes], options }',
+  ),
+  masterName: 'name',
+  ...hintsFor(['retryAttempts', 'retryDelay'], 'retryStrategy'),
+  timeout: 'connectTimeout or commandTimeout',
 };
 
 /** What to use instead of an unknown name; `undefined` if no known name is similar. */
 export function hintFor(name: string, known: ReadonlySet<string>): string | undefined {
-  if (Object.hasOwn(HINTS, name)) return HINTS[name];
-  const near = nearestName(name, known);
-  return near === undefined ? undefined : `did you mean ${near}?`;
+  return adviceFor(name, {}, known, HINTS)?.text;
 }
 
 function namesOf<T>(names: Readonly<Record<keyof T, true>>): ReadonlySet<string> {

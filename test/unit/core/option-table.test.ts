@@ -102,6 +102,11 @@ describe('OptionTable', () => {
     expect(error.cause).toBe(cause);
   });
 
+  it('writes a name with a line break on one line', () => {
+    const error = thrownBy(() => TABLE.read({ limit: 1, 'a\nFREQ_LIMIT_STARTED': 1 }, reader));
+    expect(error.message).toContain('here: a\\nFREQ_LIMIT_STARTED: is not an option');
+  });
+
   it('can return the errors by option, with the default in place of a wrong value', () => {
     const { values, errors } = TABLE.readAll({ limit: 5, mode: 'c', size: 'abc' }, reader);
     expect(values).toEqual({ limit: 5, mode: 'a', size: 3, open: undefined });

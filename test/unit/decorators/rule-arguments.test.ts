@@ -62,6 +62,13 @@ describe('readRuleArguments', () => {
     expect(mistakeIn(kept)).toContain(problem);
   });
 
+  it('reads the options of a class, also those that its instances inherit', () => {
+    const login = Object.assign(Object.create({ key: '{body.user}' }) as object, { window: '15m', limit: 5 });
+    const options = { window: '15m', limit: 5, key: '{body.user}' };
+    expect(readRuleArguments([login])).toEqual({ rule: options });
+    expect(readRuleArguments(['login', login])).toEqual({ named: 'login', changes: options });
+  });
+
   it('keeps the mistake of each decorator apart', () => {
     const [one, other] = [readRuleArguments([]), readRuleArguments([])] as { readonly rule: unknown }[];
     expect(one!.rule).not.toBe(other!.rule);

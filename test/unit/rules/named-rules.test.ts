@@ -32,6 +32,11 @@ describe('NamedRuleSet', () => {
     ]);
   });
 
+  it('keeps the options that a rule inherits from its class', () => {
+    const login = Object.assign(Object.create({ key: '{body.user}' }) as object, { window: '15m', limit: 5 });
+    expect(resolve({ login }, 'login')).toMatchObject({ limit: 5, key: '{body.user}' });
+  });
+
   it('knows that the key is at the reference if it changes the key', () => {
     const level = {
       rules: [{ ...declared({ key: '{ip}' }, 'handler', 'here'), named: 'login' }],

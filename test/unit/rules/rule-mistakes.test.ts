@@ -3,6 +3,10 @@ import { readRules } from '../../../src/rules/read-rules.js';
 import { mistakeInName } from '../../../src/rules/skip-names.js';
 import { thrownBy } from '../fixtures.js';
 
+function thrown(): never {
+  throw new Error('no vault');
+}
+
 const minute = { ttl: 60_000, limit: 3 };
 
 describe('mistakeIn', () => {
@@ -40,6 +44,21 @@ describe('mistakeIn', () => {
       expect(mistakeIn(rule)).toBeUndefined();
     },
   );
+
+  it('recognizes wrong arguments of a decorator of another copy of this package', () => {
+    const kept = { problem: 'the limit is missing', [Symbol.for('nestjs-freq-limit:wrong-arguments')]: true };
+    expect(mistakeIn(kept)).toBe('the limit is missing');
+  });
+
+  it('recognizes nothing in a rule of a class with a name of its own', () => {
+    const login = Object.assign(Object.create({ window: '15m', limit: 5 }) as object, { name: 'login' });
+    expect(mistakeIn(login)).toBeUndefined();
+  });
+
+  it('leaves getters alone: one that throws is reported with its place later', () => {
+    const getter = { enumerable: true, get: thrown };
+    expect(mistakeIn(Object.defineProperties({}, { name: getter, limit: getter }))).toBeUndefined();
+  });
 });
 
 describe('readRules', () => {

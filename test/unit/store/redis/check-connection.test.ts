@@ -217,6 +217,7 @@ describe('a URL that ioredis would misread', () => {
     ['redis://a?pasword=p', '"pasword" in the URL: did you mean password?'],
     ['redis://a/0?database=1', '"database" in the URL: did you mean db?'],
     ['//a:6379', 'the string is not a URL'],
+    ['redis://u:1?secret@a:6379/0', 'the URL contains ? before @; in a password write %3F'],
   ])('%s is rejected', (url, message) => {
     expect(accept(url)).toThrow(message);
   });
@@ -226,6 +227,9 @@ describe('a URL that ioredis would misread', () => {
     ['redis://:undefined@a'],
     ['redis://:secret@a,b'],
     ['redis://:secret@a#1'],
+    ['redis://u:1?secret@a:6379/0'],
+    ['redis://u:1?secret=2&b@a'],
+    ['redis://u:1?db=secret&b@a'],
   ])('the error of %s does not show the password', (url) => {
     expect(thrownBy(accept(url)).message).not.toMatch(/secret|:q@/);
   });

@@ -48,6 +48,10 @@ describe('describeClient', () => {
       Array.from({ length: 10 }, (_, i) => ({ host: `n${i}` })),
       'a Redis Cluster of 10 nodes (n0:6379, n1:6379, n2:6379, n3:6379, n4:6379, n5:6379, n6:6379, n7:6379, …)',
     ],
+    [
+      ['10.0.0.1:7000', 'ann:secret@n2:7001', '7002', 'redis://n3:secret@:'],
+      'a Redis Cluster of 4 nodes (10.0.0.1:7000, n2:7001, 127.0.0.1:7002, an unknown address)',
+    ],
   ])('shows the nodes of a Cluster %#', (nodes, place) => {
     expect(placeOf(new Cluster(nodes, lazy))).toBe(place);
   });

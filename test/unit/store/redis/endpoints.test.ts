@@ -23,9 +23,10 @@ describe('where a client connects to', () => {
     ],
     [
       'a Cluster',
-      new Cluster(['redis://a:1', 2, { host: 'b', port: 3 }, 'redis://[::1]:4'], lazy),
-      [at('a', 1), at('localhost', 2), at('b', 3), at('::1', 4)],
+      new Cluster(['redis://a:1', 2, { host: 'b', port: 3 }, 'redis://[::1]:4', 'c:5'], lazy),
+      [at('a', 1), at('127.0.0.1', 2), at('b', 3), at('::1', 4), at('c', 5)],
     ],
+    ['a Cluster with a node that cannot be read', new Cluster(['redis://a:b'], lazy), []],
     [
       'a Cluster with TLS',
       new Cluster([{ host: 'a', port: 1 }], { redisOptions: { tls: {} }, ...lazy }),
