@@ -1,4 +1,5 @@
 import { FreqLimitError } from '../../core/errors.js';
+import { shortenStack } from '../../core/stack-frames.js';
 import type { Deadline } from './deadline.js';
 import { connectionProblem, errorKindOf, toFailure } from './errors.js';
 import { checkLua } from './lua.generated.js';
@@ -7,7 +8,6 @@ import { probeKey } from './probes.js';
 import type { RedisClient } from './redis-option.js';
 import { Script } from './script.js';
 import type { Servers } from './servers.js';
-import { withoutCommand } from './without-command.js';
 
 const CHECK = new Script(checkLua);
 
@@ -27,7 +27,7 @@ export class StartCheck {
    * @throws {FreqLimitError} if an operator must fix the reason
    */
   checkConnection(error: unknown): void {
-    if (this.isMistake(error)) throw startError(connectionProblem(error), error);
+    if (this.isMistake(error)) throw startError(connectionProblem(error));
   }
 
   /**
@@ -43,7 +43,7 @@ export class StartCheck {
       }),
     );
     const mistake = errors.find((error) => this.isMistake(error));
-    if (mistake !== undefined) throw startError(toFailure(mistake).message, mistake);
+    if (mistake !== undefined) throw startError(toFailure(mistake).message);
   }
 
   private async errorOf(server: string, deadline: Deadline): Promise<unknown> {
@@ -78,10 +78,12 @@ export class StartCheck {
   }
 }
 
-function startError(problem: string, error: unknown): FreqLimitError {
-  return new FreqLimitError(
+/** It ends the process, so it is printed: without the error of the client, whose text it has, and without frames of libraries. */
+function startError(problem: string): FreqLimitError {
+  const error = new FreqLimitError(
     'FREQ_LIMIT_STORE_FAILED',
     `FreqLimitModule: redis: ${problem}. The application does not start, because requireStore is true.`,
-    { cause: withoutCommand(error) },
   );
+  shortenStack(error, startError);
+  return error;
 }
