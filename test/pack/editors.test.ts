@@ -97,7 +97,7 @@ const MISTAKES_IN_OVERLOADS: [code: string, message: string][] = [
 ];
 
 const HOVERED: [code: string, text: string][] = [
-  ["@|FreqLimit({ window: '1m', limit: 5 })", 'by a rule with all its options'],
+  ["@|FreqLimit({ window: '1m', limit: 5 })", "countWhen: 'failure' })`. Several of these decorators"],
   ["@|FreqLimit('login')", "Applies a rule of the module's `namedRules`"],
   ["@|FreqLimit('1m', 5)", 'length of the fixed window'],
   ["@|FreqLimit('login', { limit: 3 })", 'with changes'],
