@@ -12,21 +12,16 @@ const WANTS_ENDS = '@';
 
 /** KEYS and ARGV of the call. Counters with the same window, limit and cost are a run of KEYS. Call it once for a batch. */
 export function encodeBatch(batch: Batch): { readonly keys: string[]; readonly args: string[] } {
+  const { counters } = batch;
   const keys: string[] = [];
   const args = [''];
-  let from = 0;
-  for (const first of batch.counters) {
-    if (first.keyIndex === 0) {
-      const before = keys.length;
-      addRun(keys, first, batch.counters, from);
-      args.push(
-        String(first.windowMs),
-        limitText(first.limit),
-        costText(first.cost),
-        String(keys.length - before),
-      );
-    }
-    from++;
+  for (let from = 0; from < counters.length; from++) {
+    const first = counters[from];
+    if (first?.keyIndex !== 0) continue;
+    const before = keys.length;
+    addRun(keys, first, counters, from);
+    const { windowMs, limit, cost } = first;
+    args.push(String(windowMs), limitText(limit), costText(cost), String(keys.length - before));
   }
   args[0] = requestsText(batch);
   return { keys, args };
