@@ -3,6 +3,8 @@ import { results } from './invented-results.js';
 
 const bench = (file: string) => import(new URL(`../../../bench/${file}`, import.meta.url).href);
 const { differences, fillBlocks, loadTables } = await bench('tables.mjs');
+const { labelOf } = await bench('words.mjs');
+const { VARIANTS } = await bench('apps/variants.mjs');
 const tables: Record<string, (from: object) => string | undefined> = await loadTables();
 
 const measured = JSON.parse(readFileSync(new URL('../../../bench/results.json', import.meta.url), 'utf8'));
@@ -40,6 +42,11 @@ describe('the tables', () => {
 
   it.each(Object.keys(tables))('are left out without results: %s', (name) => {
     expect(tables[name]!({})).toBeUndefined();
+  });
+
+  it('have words for each variant', () => {
+    const names = Object.keys(VARIANTS).filter((name) => !name.startsWith('before '));
+    expect(names.filter((name) => labelOf(name) === name)).toEqual([]);
   });
 
   it('show figures with their intervals', () => {
