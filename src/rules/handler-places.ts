@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { declaredNames, type HandlerPlace, isSamePlace, marksOf } from './metadata.js';
 import { isObject, methodAt, namesOfMethod, ownerOf } from './methods.js';
+import { cachedInTurn } from './turn-cache.js';
 
 // Nest stores what it knows of a handler on the handler's function. If another handler is made of that function (a wrapper
 // that inherits from it or copies its metadata, a method copied to another class), it takes routes and guards along. Our
@@ -63,14 +64,31 @@ function originalsOf(prototype: object, handler: string): string[] {
   const owner = ownerOf(prototype, handler);
   const types: unknown = Reflect.getOwnMetadata(PARAMETER_TYPES, owner, handler);
   if (types === undefined) return [];
-  const names = Object.getOwnPropertyNames(owner);
-  return declaredNames(owner).filter(
-    (name) =>
-      names.includes(name) &&
-      names.indexOf(name) < names.indexOf(handler) &&
-      Reflect.getOwnMetadata(PARAMETER_TYPES, owner, name) === types,
-  );
+  const { positions, byTypes } = decoratedMethodsOf(owner);
+  const position = positions.get(handler) ?? -1;
+  return (byTypes.get(types) ?? []).filter((name) => (positions.get(name) ?? -1) < position);
 }
+
+interface DecoratedMethods {
+  /** The position of each property among all properties of the prototype. */
+  readonly positions: ReadonlyMap<string, number>;
+  /** The names of methods with a rule or a skip, by the array of their parameters' types. */
+  readonly byTypes: ReadonlyMap<unknown, readonly string[]>;
+}
+
+/** Read once for all handlers of a class: a class may have many. */
+const decoratedMethodsOf = cachedInTurn((owner: object): DecoratedMethods => {
+  const positions = new Map(Object.getOwnPropertyNames(owner).map((name, position) => [name, position]));
+  const byTypes = new Map<unknown, string[]>();
+  for (const name of declaredNames(owner)) {
+    if (!positions.has(name)) continue;
+    const types: unknown = Reflect.getOwnMetadata(PARAMETER_TYPES, owner, name);
+    const same = byTypes.get(types);
+    if (same === undefined) byTypes.set(types, [name]);
+    else same.push(name);
+  }
+  return { positions, byTypes };
+});
 
 /** The marks of a function and of the functions that it inherits from. */
 function inheritedMarksOf(method: object): HandlerPlace[] {
