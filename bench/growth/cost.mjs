@@ -9,13 +9,18 @@ export const COST = ['checks/s', 'server µs', 'client µs', 'p50 ms', 'p99 ms']
 
 const FIELDS = ['perSecond', 'serverUs', 'clientUs', 'p50', 'p99'];
 
-export async function redisService(redis, options) {
-  const { service } = await serviceOf({
-    redis: `redis://127.0.0.1:${redis.port}`,
-    timeoutMs: 10_000,
-    ...options,
-  });
-  return service;
+/** Runs a part with a service of an application, and closes the application. */
+export async function withService(options, run) {
+  const { app, service } = await serviceOf({ timeoutMs: 10_000, ...options });
+  try {
+    return await run(service);
+  } finally {
+    await app.close();
+  }
+}
+
+export function urlOf(redis) {
+  return `redis://127.0.0.1:${redis.port}`;
 }
 
 /** @returns the columns of `COST`, each the median over the rounds, per check */

@@ -1,14 +1,17 @@
 // Requests that are in flight together share calls: what a check costs, by their number.
 import { ROOMY } from '../apps/decorate.mjs';
 import { short } from '../stats.mjs';
-import { COST, costOf, redisService } from './cost.mjs';
+import { COST, costOf, urlOf, withService } from './cost.mjs';
 
 const CHECKS = 3;
 const CLIENTS = 20_000;
 const NAMES = ['a', 'b', 'c'];
 
-export async function inFlight(redis, { rounds, quick }, say) {
-  const service = await redisService(redis);
+export function inFlight(redis, options, say) {
+  return withService({ redis: urlOf(redis) }, (service) => measure(service, redis, options, say));
+}
+
+async function measure(service, redis, { rounds, quick }, say) {
   const ask = () => service.consume(checksOf(Math.floor(Math.random() * CLIENTS)));
   const rows = [];
   for (const count of quick ? [200] : [1, 10, 50, 200, 1000]) {

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { fileURLToPath } from 'node:url';
 import { ROOMY } from '../apps/decorate.mjs';
 import { short } from '../stats.mjs';
-import { redisService } from './cost.mjs';
+import { urlOf, withService } from './cost.mjs';
 
 const APP = fileURLToPath(new URL('processes-app.mjs', import.meta.url));
 /** Processes, and requests per second of each: 16 with more would be more than two cores can do. */
@@ -17,8 +17,11 @@ const LOADS = [
   [4, 1000],
 ];
 
-export async function processes(redis, { quick }, say) {
-  const service = await redisService(redis);
+export function processes(redis, options, say) {
+  return withService({ redis: urlOf(redis) }, (service) => measureAll(service, redis, options, say));
+}
+
+async function measureAll(service, redis, { quick }, say) {
   const rows = [];
   for (const [count, perSecond] of quick ? [[2, 250]] : LOADS) {
     say(`growth: ${count} processes, ${perSecond} requests/s each`);

@@ -22,16 +22,19 @@ export function placesOf(prototype: object, handler: string, isHandlerClass: IsH
   const method = methodAt(prototype, handler);
   const local = namesOfMethod(prototype, handler).flatMap((name) => ownPlacesOf(prototype, name));
   if (method === undefined) return local;
-  const isDecoratedHere = marksOf(method).some((mark) => local.some((place) => isSamePlace(mark, place)));
-  const brought = inheritedMarksOf(method).filter((mark) => {
+  const isLocal = (one: HandlerPlace): boolean => local.some((place) => isSamePlace(one, place));
+  const inherited = inheritedMarksOf(method);
+  const original = originalsOf(prototype, handler);
+  // the usual case
+  if (original.length === 0 && inherited.every(isLocal)) return local;
+  const isDecoratedHere = marksOf(method).some(isLocal);
+  const brought = inherited.filter((mark) => {
     // if several classes have decorated one function, each class has its own declarations only
     const isOfAnother = isDecoratedHere && methodAt(mark.target, mark.handler) === method;
     return !isOfAnother || !isHandlerClass(mark.target);
   });
-  const originals = originalsOf(prototype, handler).flatMap((name) =>
-    placesOf(prototype, name, isHandlerClass),
-  );
-  const farther = [...originals, ...brought].filter((one) => !local.some((place) => isSamePlace(one, place)));
+  const originals = original.flatMap((name) => placesOf(prototype, name, isHandlerClass));
+  const farther = [...originals, ...brought].filter((one) => !isLocal(one));
   return [...farther, ...local].filter(
     (one, i, all) => all.findIndex((other) => isSamePlace(one, other)) === i,
   );
