@@ -5,6 +5,7 @@
 function startUp(results) {
   return tableOf(results, 'start-up', [
     ['handlers', 'handlers', whole],
+    ['in each controller', 'per controller', whole],
     ['rules on each', 'rules each', whole],
     ['module rules', 'module rules', whole],
     ['start without the library, ms', 'without ms', whole],
