@@ -83,27 +83,4 @@ function calls({ store = [] }) {
   );
 }
 
-/** Memory and CPU with more and more counters. */
-function counters({ growth = [] }) {
-  const find = (title) => growth.find?.((section) => section.title.startsWith(title));
-  const [redis, memory] = [find('Live counters, Redis'), find('Live counters, memory')];
-  if (redis === undefined || memory === undefined) return undefined;
-  const cell = ({ columns, rows }, count, column) =>
-    number(rows.find(([first]) => first === count)?.[columns.indexOf(column)] ?? NaN);
-  return table(
-    [
-      'counters',
-      'Redis: CPU, µs per check',
-      'bytes per counter',
-      'memory: CPU, µs per check',
-      'bytes per counter',
-    ],
-    redis.rows.map(([count]) => [
-      number(count, 0),
-      ...[cell(redis, count, 'server µs'), cell(redis, count, 'bytes each')],
-      ...[cell(memory, count, 'client µs'), cell(memory, count, 'bytes each')],
-    ]),
-  );
-}
-
-export const tables = { saturated, stores, calls, counters };
+export const tables = { saturated, stores, calls };
