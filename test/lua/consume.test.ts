@@ -265,6 +265,49 @@ describe('lua/consume.lua', () => {
     expect(Number((await run(CHARGE, ['vast', 60_000, most, 3]))[0])).toBe(most);
   });
 
+  it.each([
+    ['one run', [4]],
+    ['a run for each key', [1, 1, 1, 1]],
+    ['two runs', [3, 1]],
+  ])('charges each key once, in %s, if one has lost its expiry', async (_, sizes) => {
+    const keys = ['known', 'new', 'endless', 'last'].map((label) => at(label, 60_000));
+    await suite.client.set(keys[0]!, 4, 'PX', 50_000);
+    await suite.client.set(keys[2]!, 6);
+    const runs = sizes.flatMap((size) => [60_000, 9, 2, size]);
+    const text = keys.map((_key, i) => `${i + 1},9,2,0,`).join('');
+    const reply = (await suite.client.eval(consumeLua, 4, ...keys, text, ...runs)) as number[];
+    expect(reply.map((value, i) => (i % 2 === 0 ? Math.round(value / 1_000) : value))).toEqual([
+      ...[0, 6, 50, 2, 60, 8, 60, 2, 60],
+    ]);
+    expect(await suite.client.mget(keys)).toEqual(['6', '2', '8', '2']);
+    for (const key of keys) expect(await suite.client.pttl(key)).toBeGreaterThan(49_000);
+  });
+
+  it('charges keys after one that is only read', async () => {
+    const keys = ['first', 'read', 'second'].map((label) => at(label, 60_000));
+    const text = '1,9,1,2,-1,0,3,9,1,0,';
+    const reply = await suite.client.eval(
+      consumeLua,
+      3,
+      ...keys,
+      text,
+      60_000,
+      9,
+      1,
+      1,
+      60_000,
+      -1,
+      0,
+      1,
+      60_000,
+      9,
+      1,
+      1,
+    );
+    expect(reply).toEqual([0, 1, 60_000, 0, 0, 1, 60_000]);
+    expect(await suite.client.mget(keys)).toEqual(['1', null, '1']);
+  });
+
   it('ends windows by the server’s clock', async () => {
     const row: Row = ['short', 60, 2, 1];
     const started = performance.now();
