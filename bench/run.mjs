@@ -1,15 +1,20 @@
 // npm run bench: everything, or the parts asked for; see --help.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { tool } from './load.mjs';
 import { readOptions } from './options.mjs';
 import { BenchRedis } from './redis.mjs';
 import { printGrowth, printHttp, printRate, printStore } from './report.mjs';
 
 const RESULTS = new URL('results.json', import.meta.url);
-const CHART = new URL('chart.svg', import.meta.url);
 
 const options = readOptions();
-const results = { ...before(), date: new Date().toISOString().slice(0, 10), versions: versions() };
+const results = {
+  ...before(),
+  date: new Date().toISOString().slice(0, 10),
+  machine: machine(),
+  versions: versions(),
+};
 const redis = await BenchRedis.start();
 try {
   results.versions.redis = await redis.version();
@@ -28,8 +33,8 @@ try {
 }
 if (!options.quick) {
   writeFileSync(RESULTS, `${JSON.stringify(results, undefined, 2)}\n`);
-  const { chart } = await import('./chart.mjs');
-  if (results.http) writeFileSync(CHART, chart(results.http));
+  const { fillTables } = await import('./tables.mjs');
+  await fillTables(results, say);
 }
 process.exit(); // clients of the limiters compared have no common way to be closed
 
@@ -62,6 +67,11 @@ function before() {
   } catch {
     return {};
   }
+}
+
+function machine() {
+  const processors = cpus();
+  return { processor: processors[0].model, cores: processors.length };
 }
 
 function versions() {
