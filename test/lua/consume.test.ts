@@ -285,7 +285,9 @@ describe('lua/consume.lua', () => {
 
   it('charges keys after one that is only read', async () => {
     const keys = ['first', 'read', 'second'].map((label) => at(label, 60_000));
-    const runs = [9, 1, NO_LIMIT, 0, 9, 1].flatMap((value, i) => (i % 2 === 0 ? [60_000, value] : [value, 1]));
+    const runs = [9, 1, NO_LIMIT, 0, 9, 1].flatMap((value, i) =>
+      i % 2 === 0 ? [60_000, value] : [value, 1],
+    );
     const reply = await suite.client.eval(consumeLua, 3, ...keys, '1,9,1,2,-1,0,3,9,1,0,', ...runs);
     expect(reply).toEqual([0, 1, 60_000, 0, 0, 1, 60_000]);
     expect(await suite.client.mget(keys)).toEqual(['1', null, '1']);
