@@ -2,7 +2,8 @@
 --
 -- KEYS[k]    the counters, each once, however many checks use it
 -- ARGV[1]    the requests in the order of arrival, read only if not all of them pass: numbers, each followed by ",":
---            k, limit, cost for each check (-k, limit, cost with countDenied), and 0 after each request;
+--            k for each check with a cost of 1 and the limit that its run has; -k, limit, cost for any other check
+--            (-k, limit, -cost with countDenied); and 0 after each request;
 --            a leading "@" requests the ends of the windows
 -- ARGV       then four numbers for each run of KEYS that have them in common, in the order of KEYS:
 --              window       milliseconds; a counter lives this long from the request that opened it
@@ -241,19 +242,46 @@ end
 -- Some request does not pass. Compute what each counter was before the call, then decide the requests one by one.
 -- `stored` keeps the values in Redis. This part is written for speed: clients over their limits make it run often.
 
-local used, left, stored = {}, {}, {}
+local used, left, stored, limits = {}, {}, {}, {}
 k = 0
 for at = 2, #ARGV, 4 do
-  local window, cost = tonumber(ARGV[at]), tonumber(ARGV[at + 2])
+  local window, limit, cost = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
   for _ = 1, tonumber(ARGV[at + 3]) do
     k = k + 1
+    limits[k] = limit
     stored[k] = tonumber(reply[2 * k])
     used[k] = stored[k] - (problems[k] == true and 0 or cost)
     left[k] = used[k] > 0 and reply[2 * k + 1] or window
   end
 end
 
-local requests = cjson.decode('[' .. ARGV[1]:gsub('^@', '') .. '0]')
+-- The requests with three numbers for each check: k, limit, cost (-k, limit, cost with countDenied).
+local requests, size = {}, 0
+local numbers = cjson.decode('[' .. ARGV[1]:gsub('^@', '') .. '0]')
+local next_at, last = 1, #numbers - 1
+while next_at <= last do
+  local i, limit, cost = numbers[next_at], nil, 1
+  if i > 0 then
+    limit = limits[i]
+  elseif i < 0 then
+    limit, cost = numbers[next_at + 1], numbers[next_at + 2]
+    next_at = next_at + 2
+    if cost < 0 then
+      cost = -cost
+    else
+      i = -i
+    end
+  end
+  size = size + 1
+  requests[size] = i
+  if i ~= 0 then
+    requests[size + 1] = limit
+    requests[size + 2] = cost
+    size = size + 2
+  end
+  next_at = next_at + 1
+end
+
 local n = 1
 -- What a check has charged, if that is less than its cost.
 local partial = {}
@@ -310,7 +338,7 @@ local function decide(from)
 end
 
 local from = 1
-while from < #requests do
+while from < size do
   from = decide(from)
 end
 
