@@ -1,5 +1,5 @@
 // Limiters in one process, in rounds of short turns, a fixed number of requests in flight.
-import { median, percentile, short } from './stats.mjs';
+import { interval, median, percentile, short } from './stats.mjs';
 
 /** Keeps so many requests in flight until the time is over. @returns milliseconds of each */
 export async function closedLoop(ask, inFlight, ms) {
@@ -48,17 +48,25 @@ export async function race(runners, checks, rounds, redis) {
   return names.map((name) => compare(name, turns[name], turns[names[0]]));
 }
 
+/** Medians over the rounds, and means with their 95 % intervals; a ratio is taken of two turns of the same round. */
 function compare(name, own, base) {
-  const ratio = (field) => short(median(own.map((one, i) => one[field] / base[i][field])));
-  const middle = (field) => short(median(own.map((one) => one[field])));
+  const values = {
+    throughput: own.map((one, i) => one.perSecond / base[i].perSecond),
+    serverCpu: own.map((one, i) => one.serverUs / base[i].serverUs),
+    clientCpu: own.map((one, i) => one.clientUs / base[i].clientUs),
+    p99: own.map((one, i) => one.p99 / base[i].p99),
+    perSecond: own.map((one) => one.perSecond),
+    serverUs: own.map((one) => one.serverUs),
+    clientUs: own.map((one) => one.clientUs),
+  };
+  const each = (summary) =>
+    Object.fromEntries(Object.entries(values).map(([field, list]) => [field, summary(list)]));
   return {
     name,
-    throughput: ratio('perSecond'),
-    serverCpu: ratio('serverUs'),
-    clientCpu: ratio('clientUs'),
-    p99: ratio('p99'),
-    perSecond: middle('perSecond'),
-    serverUs: middle('serverUs'),
-    clientUs: middle('clientUs'),
+    ...each((list) => short(median(list))),
+    intervals: each((list) => {
+      const { mean, from, to } = interval(list);
+      return { mean: short(mean), from: short(from), to: short(to) };
+    }),
   };
 }

@@ -1,4 +1,5 @@
 // The stores alone: what a check costs Redis and the process, compared with native commands and with the peers.
+import { BareCalls } from './bare-calls.mjs';
 import { race, closedLoop } from './race.mjs';
 import { RawPipeline } from './raw.mjs';
 import { before, flexible, nestLab, ours } from './subjects.mjs';
@@ -98,5 +99,7 @@ async function rawRunners(redis, requests, inFlight) {
     );
     runners[name] = () => pipeline.run(inFlight, TURN_MS);
   }
+  const bare = await BareCalls.open(redis.port, requests, keyOf);
+  runners['bare evalsha, 64 counters a call'] = () => bare.run(inFlight, TURN_MS);
   return runners;
 }

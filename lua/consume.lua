@@ -2,7 +2,8 @@
 --
 -- KEYS[k]    the counters, each once, however many checks use it
 -- ARGV[1]    the requests in the order of arrival, read only if not all of them pass: numbers, each followed by ",":
---            k, limit, cost for each check (-k, limit, cost with countDenied), and 0 after each request;
+--            k for each check with a cost of 1 and the limit that its run has; -k, limit, cost for any other check
+--            (-k, limit, -cost with countDenied); and 0 after each request;
 --            a leading "@" requests the ends of the windows
 -- ARGV       then four numbers for each run of KEYS that have them in common, in the order of KEYS:
 --              window       milliseconds; a counter lives this long from the request that opened it
@@ -36,6 +37,7 @@
 -- In the common case all requests pass: each counter is charged the whole sum at once, and the caller computes the
 -- result of each check. Only if a counter exceeds its lowest limit are the requests decided one by one.
 
+local KEYS, ARGV = KEYS, ARGV
 local call, pcall = redis.call, redis.pcall
 local type, tonumber = type, tonumber
 
@@ -43,6 +45,57 @@ local type, tonumber = type, tonumber
 local LARGE = 4503599627370496
 -- Counters stop here: up to this number they are exact and cannot overflow.
 local MAX = 9007199254740991
+
+local wants_ends = ARGV[1]:byte() == 64
+local reply = { 0 }
+local all_pass = true
+-- How many KEYS are charged, and how many of those in the current run, which begins at `run` in ARGV.
+local k, k_in_run, run = 0, 0, 2
+-- The reply to the charge of the next key, if it is not as usual.
+local pending
+
+-- Charges counters as long as each is new, or expires within its window. Most calls need no more. The rest of the
+-- script charges any counter; what it needs for that takes time to create, so it comes later.
+while ARGV[run] and not pending do
+  -- as strings, because Redis would have to convert numbers
+  local window_text, cost_text = ARGV[run], ARGV[run + 2]
+  local window, limit, cost = tonumber(window_text), tonumber(ARGV[run + 1]), tonumber(cost_text)
+  if cost < 1 then
+    break
+  end
+  for i = 1, tonumber(ARGV[run + 3]) do
+    local key = KEYS[k + 1]
+    local used, left
+    if cost == 1 then
+      used = pcall('INCR', key)
+    else
+      used = pcall('INCRBY', key, cost_text)
+    end
+    if type(used) == 'number' and used >= cost and used < LARGE then
+      if used > cost then
+        left = call('PTTL', key)
+      elseif pcall('PEXPIRE', key, window_text) == 1 then
+        left = window
+      end
+    end
+    if not left or left < 0 or left > window then
+      pending, k_in_run = used, i - 1
+      break
+    end
+    if used > limit and limit >= 0 then
+      all_pass = false
+    end
+    k = k + 1
+    reply[2 * k] = used
+    reply[2 * k + 1] = left
+  end
+  if not pending then
+    run = run + 4
+  end
+end
+if all_pass and not (pending or ARGV[run] or wants_ends) then
+  return reply
+end
 
 -- The units used, without charging; 0 if there is no counter.
 local function peek(key)
@@ -69,13 +122,10 @@ local function open(key, window, used, cost)
   return nil
 end
 
-local reply = { 0 }
 -- For each key: the error if it is not a counter; true if the charge would exceed MAX. Such a key is charged later,
 -- by as much as fits.
 local problems = {}
-local all_pass = true
-local charged = false
-local k = 0
+local charged = k > 0
 
 -- Notes a failed charge. Returns the units of a counter that is too large to be charged; else nil, and whether the
 -- error concerns the whole call, and not the value of the key.
@@ -105,19 +155,18 @@ local function large_text(key, used, cost_text)
   return string.format('%.0f', used)
 end
 
-for at = 2, #ARGV, 4 do
-  -- as strings, because Redis would have to convert numbers
+-- Charges the other counters, whatever their keys contain.
+for at = run, #ARGV, 4 do
   local window_text, cost_text = ARGV[at], ARGV[at + 2]
   local window, limit, cost = tonumber(window_text), tonumber(ARGV[at + 1]), tonumber(cost_text)
-  for _ = 1, tonumber(ARGV[at + 3]) do
+  for _ = k_in_run + 1, tonumber(ARGV[at + 3]) do
     k = k + 1
     local key = KEYS[k]
-    local used, left
-    if cost == 1 then
-      used = pcall('INCR', key)
-    elseif cost > 0 then
+    local used, left = pending
+    pending = nil
+    if not used and cost > 0 then
       used = pcall('INCRBY', key, cost_text)
-    else
+    elseif not used then
       used = peek(key)
       if cost < 0 then
         all_pass, problems[k] = false, true
@@ -157,9 +206,9 @@ for at = 2, #ARGV, 4 do
     reply[2 * k] = used < LARGE and used or large_text(key, used, cost_text)
     reply[2 * k + 1] = left
   end
+  k_in_run = 0
 end
 
-local wants_ends = ARGV[1]:byte() == 64
 if all_pass and not wants_ends then
   return reply
 end
@@ -193,19 +242,46 @@ end
 -- Some request does not pass. Compute what each counter was before the call, then decide the requests one by one.
 -- `stored` keeps the values in Redis. This part is written for speed: clients over their limits make it run often.
 
-local used, left, stored = {}, {}, {}
+local used, left, stored, limits = {}, {}, {}, {}
 k = 0
 for at = 2, #ARGV, 4 do
-  local window, cost = tonumber(ARGV[at]), tonumber(ARGV[at + 2])
+  local window, limit, cost = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
   for _ = 1, tonumber(ARGV[at + 3]) do
     k = k + 1
+    limits[k] = limit
     stored[k] = tonumber(reply[2 * k])
     used[k] = stored[k] - (problems[k] == true and 0 or cost)
     left[k] = used[k] > 0 and reply[2 * k + 1] or window
   end
 end
 
-local requests = cjson.decode('[' .. ARGV[1]:gsub('^@', '') .. '0]')
+-- The requests with three numbers for each check: k, limit, cost (-k, limit, cost with countDenied).
+local requests, size = {}, 0
+local numbers = cjson.decode('[' .. ARGV[1]:gsub('^@', '') .. '0]')
+local next_at, last = 1, #numbers - 1
+while next_at <= last do
+  local i, limit, cost = numbers[next_at], nil, 1
+  if i > 0 then
+    limit = limits[i]
+  elseif i < 0 then
+    limit, cost = numbers[next_at + 1], numbers[next_at + 2]
+    next_at = next_at + 2
+    if cost < 0 then
+      cost = -cost
+    else
+      i = -i
+    end
+  end
+  size = size + 1
+  requests[size] = i
+  if i ~= 0 then
+    requests[size + 1] = limit
+    requests[size + 2] = cost
+    size = size + 2
+  end
+  next_at = next_at + 1
+end
+
 local n = 1
 -- What a check has charged, if that is less than its cost.
 local partial = {}
@@ -262,7 +338,7 @@ local function decide(from)
 end
 
 local from = 1
-while from < #requests do
+while from < size do
   from = decide(from)
 end
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setImmediate } from 'node:timers/promises';
 import type { CheckResult } from './core/check.js';
-import type { MaybePromise } from './core/maybe-promise.js';
+import { isPromise, type MaybePromise } from './core/maybe-promise.js';
 import type { Store, StoreHealth } from './core/store.js';
 import {
   FREQ_LIMIT_EVENTS,
@@ -58,13 +58,20 @@ export class FreqLimitService {
    */
   consume(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict>;
   // other libraries have more arguments
-  async consume(checks: FreqLimitCheck | readonly FreqLimitCheck[], more?: unknown): Promise<Verdict> {
-    if (more !== undefined) throw tooManyArguments('consume', checks, more);
-    const resolved = this.checks.resolve(checks, 'consume');
-    if (resolved.length === 0) return UNLIMITED;
-    const verdict = toVerdict(await this.yielding(this.store.consume(resolved)));
-    this.events.report(verdict, undefined);
-    return verdict;
+  consume(checks: FreqLimitCheck | readonly FreqLimitCheck[], more?: unknown): Promise<Verdict> {
+    // not `async`: its promises would take longer than the rest of it
+    try {
+      if (more !== undefined) throw tooManyArguments('consume', checks, more);
+      const resolved = this.checks.resolve(checks, 'consume');
+      if (resolved.length === 0) return Promise.resolve(UNLIMITED);
+      const results = this.yielding(this.store.consume(resolved));
+      return isPromise(results)
+        ? Promise.resolve(results).then(this.toReportedVerdict)
+        : Promise.resolve(this.toReportedVerdict(results));
+    } catch (error) {
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller gets what was thrown
+      return Promise.reject(error);
+    }
   }
 
   /**
@@ -102,6 +109,13 @@ export class FreqLimitService {
   health(): StoreHealth {
     return this.store.health();
   }
+
+  /** One function for all calls. */
+  private readonly toReportedVerdict = (results: CheckResult[]): Verdict => {
+    const verdict = toVerdict(results);
+    this.events.report(verdict, undefined);
+    return verdict;
+  };
 
   /**
    * Lets the event loop turn from time to time. Results from memory need no turn, so a loop that calls again and again

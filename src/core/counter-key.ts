@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { withLastResult } from './last-result.js';
 
 // The key of a counter has a prefix that depends on the application's code only,
 //
@@ -24,7 +25,7 @@ export const NO_ADDRESS = '!no-address';
 
 /** Encodes one value: unchanged if it is short and safe, else as a hash. */
 export function encodePart(value: string): string {
-  return value.length <= MAX_PART_LENGTH && PLAIN.test(value) ? value : `~${hash(value)}`;
+  return value.length <= MAX_PART_LENGTH && PLAIN.test(value) ? value : `~${hashPart(value)}`;
 }
 
 /** Replaces encoded values by a hash if together they are too long. */
@@ -52,6 +53,8 @@ export function ruleId(label: string, identity: readonly (string | undefined)[])
   const readable = label.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, MAX_LABEL_LENGTH);
   return `${readable}~${hash(JSON.stringify(identity.map((part) => part ?? null))).slice(0, 10)}`;
 }
+
+const hashPart = withLastResult(hash);
 
 /** 132 bits of SHA-256. Over UTF-16, because in UTF-8 all broken surrogates would be equal. */
 function hash(text: string): string {

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey } from 'node:crypto';
+import { withLastResult } from './last-result.js';
 import type { OptionReader } from './validate.js';
 
 /** Turns the encoded values of a key into the string that the store sees. Equal strings stay equal, in all rules. */
@@ -39,10 +40,10 @@ export function keyHasherFrom(hashKeys: unknown, reader: OptionReader): KeyHashe
 /** 132 bits of HMAC-SHA-256. Over UTF-16, because in UTF-8 all broken surrogates would be equal. */
 function hmacHasher(secret: string | Uint8Array): KeyHasher {
   const key = createSecretKey(typeof secret === 'string' ? Buffer.from(secret) : secret);
-  return (text) => {
+  return withLastResult((text) => {
     const digest = createHmac('sha256', key).update(Buffer.from(text, 'utf16le')).digest('base64url');
     return HASH_PREFIX + digest.slice(0, 22);
-  };
+  });
 }
 
 /** A Buffer of another realm is not an instance of this realm's class. */

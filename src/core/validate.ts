@@ -69,11 +69,11 @@ export function mismatch(value: unknown, { test, expected, toNumber }: Validator
 /** Reads values that a user wrote. An error for a wrong value names the place, the option and what is expected. */
 export class OptionReader<E extends Error = Error> {
   /**
-   * @param place where the user wrote the values, such as `@FreqLimit on SmsController.send`
+   * @param place where the user wrote the values, such as `@FreqLimit on SmsController.send`, or a function that returns it
    * @param toError makes the errors that are thrown
    */
   constructor(
-    private readonly place: string,
+    private readonly place: string | (() => string),
     private readonly toError: (message: string, cause?: unknown) => E,
   ) {}
 
@@ -111,7 +111,7 @@ export class OptionReader<E extends Error = Error> {
   anyObject(value: unknown, known: readonly string[]): Readonly<Record<string, unknown>> {
     if (isObject(value)) return value as Readonly<Record<string, unknown>>;
     throw this.toError(
-      `${this.place}: ${formatForLog(value)} is not an object with the options ${known.join(', ')}`,
+      `${this.placeText()}: ${formatForLog(value)} is not an object with the options ${known.join(', ')}`,
     );
   }
 
@@ -137,7 +137,11 @@ export class OptionReader<E extends Error = Error> {
 
   /** The error for a wrong option. */
   invalid(option: string, problem: string, cause?: unknown): E {
-    return this.toError(`${this.place}: ${oneLine(option)}: ${problem}`, cause);
+    return this.toError(`${this.placeText()}: ${oneLine(option)}: ${problem}`, cause);
+  }
+
+  private placeText(): string {
+    return typeof this.place === 'string' ? this.place : this.place();
   }
 }
 

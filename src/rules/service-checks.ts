@@ -1,10 +1,9 @@
 import { canonicalAddress } from '../contexts/client-address.js';
 import type { Check, OnStoreError } from '../core/check.js';
-import { keyPrefix, ruleId } from '../core/counter-key.js';
 import { formatForLog, invalidCheck } from '../core/errors.js';
 import type { KeyHasher } from '../core/key-hash.js';
 import { BOOLEAN, COUNT, matching, NOT_EMPTY, OptionReader } from '../core/validate.js';
-import { textOfAll } from './key/key-text.js';
+import { textOf, textOfAll } from './key/key-text.js';
 import type { KeyValue } from './key/key-types.js';
 import { NormalizeError } from './key/normalize.js';
 import type { PlannedRule } from './planned-rule.js';
@@ -16,6 +15,7 @@ import {
   type ServiceMethod,
   withoutWindow,
 } from './service-mistakes.js';
+import { ServiceGroups } from './service-groups.js';
 import { findRule, type RulesOf } from './service-rules.js';
 import { normalizeFailed } from './evaluate.js';
 import { textByAddress } from './to-checks.js';
@@ -33,24 +33,26 @@ interface CheckOptions {
 
 const COUNTER_PROPERTIES = ['key', 'window', 'limit', 'cost', 'name', 'countDenied', 'onStoreError'];
 const RULE_PROPERTIES = ['rule', 'controller', 'handler', 'key', 'address', 'window', 'limit', 'cost'];
+const KNOWN_TO_COUNTERS = new Set(COUNTER_PROPERTIES);
+const KNOWN_TO_RULES = new Set(RULE_PROPERTIES);
 const NAME = matching(
   /^[ !#-[\]-~]{1,64}$/,
   'a string of 1 to 64 printable ASCII characters without " and \\',
 );
 const MAX_CHECKS = 1_000;
-/** Bounds the memory, if an application makes up names. */
-const MAX_IDS = 1_000;
 
 /** Turns the checks that callers of `FreqLimitService` pass into checks for the store. */
 export class ServiceChecks {
-  private readonly ids = new Map<string | undefined, string>();
+  private readonly groups: ServiceGroups;
 
   /** @param onNewName called with the window of the first check with a name */
   constructor(
     private readonly options: CheckOptions,
     private readonly rulesOf: RulesOf,
-    private readonly onNewName: (window: unknown) => void = () => undefined,
-  ) {}
+    onNewName: (window: unknown) => void = () => undefined,
+  ) {
+    this.groups = new ServiceGroups(options.namespace, onNewName);
+  }
 
   /**
    * @param method the method of the service, for messages; `reset` needs no limit
@@ -61,34 +63,42 @@ export class ServiceChecks {
     if (list.length > MAX_CHECKS) {
       throw invalidCheck(`${method}: ${list.length} checks in one call; at most ${MAX_CHECKS} are possible`);
     }
+    let i = 0;
+    // one for all checks of a call, and the place is put together only for an error
+    const place = (): string => `${method}: ${list === checks ? `checks[${i}]` : 'check'}`;
+    const reader = new OptionReader(place, invalidCheck);
+    const resolved = new Array<Check>(list.length);
     // unlike map, this also reads the holes of a list, which are wrong checks
-    return Array.from(list, (check, i) => {
-      const place = Array.isArray(checks) ? `${method}: checks[${i}]` : `${method}: check`;
+    for (; i < list.length; i++) {
+      const check = list[i];
       if (typeof check !== 'object' || check === null || Array.isArray(check))
-        throw notACheck(check, method, place);
-      return this.resolveOne(check, new OptionReader(place, invalidCheck), method !== 'reset');
-    });
+        throw notACheck(check, method, place());
+      resolved[i] = this.resolveOne(check, reader, method !== 'reset');
+    }
+    return resolved;
   }
 
   private resolveOne(check: object, reader: OptionReader, needsLimit: boolean): Check {
     if ('rule' in check) {
-      reader.object(check, RULE_PROPERTIES, RULE_CHECK_HINTS);
+      if (!hasOnly(KNOWN_TO_RULES, check)) reader.object(check, RULE_PROPERTIES, RULE_CHECK_HINTS);
       return this.ofRule(check as RuleCheck, reader, needsLimit);
     }
-    reader.object(check, COUNTER_PROPERTIES, CHECK_HINTS);
+    if (!hasOnly(KNOWN_TO_COUNTERS, check)) reader.object(check, COUNTER_PROPERTIES, CHECK_HINTS);
     return this.ofCounter(check as CounterCheck, reader);
   }
 
   private ofCounter(check: CounterCheck, reader: OptionReader): Check {
-    const name = reader.optional('name', check.name, NAME);
-    const windowMs = readWindow(check, reader);
-    const text = textOfAll(listOf(check.key));
-    if (text === undefined) throw missingKey(check.key, reader);
-    const group = keyPrefix(this.options.namespace, this.idOf(name, check.window), windowMs);
+    const { name, window, key } = check;
+    const known = this.groups.find(name, window);
+    if (known === undefined) reader.optional('name', name, NAME);
+    const windowMs = known === undefined ? readWindow(check, reader) : known.windowMs;
+    const text = isList(key) ? textOfAll(key) : textOf(key);
+    if (text === undefined) throw missingKey(key, reader);
+    const { prefix } = known ?? this.groups.add(name, window, windowMs);
     const hashed = this.options.hashKey(text);
     return {
-      key: group + hashed,
-      group,
+      key: prefix + hashed,
+      group: prefix,
       text: hashed,
       name: name ?? 'check',
       windowMs,
@@ -98,18 +108,6 @@ export class ServiceChecks {
       onStoreError:
         reader.optional('onStoreError', check.onStoreError, ON_STORE_ERROR) ?? this.options.onStoreError,
     };
-  }
-
-  /** The id of the counters of a name. Cached: making one takes a hash, and an application uses few names. */
-  private idOf(name: string | undefined, window: unknown): string {
-    let id = this.ids.get(name);
-    if (id === undefined) {
-      this.onNewName(window);
-      id = ruleId(name === undefined ? 'service' : `service.${name}`, ['service', name]);
-      if (this.ids.size >= MAX_IDS) this.ids.clear();
-      this.ids.set(name, id);
-    }
-    return id;
   }
 
   private ofRule(check: RuleCheck, reader: OptionReader, needsLimit: boolean): Check {
@@ -142,7 +140,8 @@ export class ServiceChecks {
       if (key !== undefined) throw reader.invalid('address', 'pass either address or key, not both');
       return textByAddress(canonical(reader.required('address', address, NOT_EMPTY)));
     }
-    const text = textFromValues(rule, key === undefined ? [] : listOf(key), canonical, reader);
+    const values = key === undefined ? [] : isList(key) ? key : [key];
+    const text = textFromValues(rule, values, canonical, reader);
     if (text === undefined) throw missingKey(key, reader);
     return text;
   }
@@ -182,8 +181,14 @@ function textFromValues(
   }
 }
 
-function listOf(key: KeyValue | readonly KeyValue[]): readonly KeyValue[] {
-  return Array.isArray(key) ? (key as readonly KeyValue[]) : [key as KeyValue];
+/** Whether an object has no other options than these. Allocates nothing, unlike a list of its options. */
+function hasOnly(known: ReadonlySet<string>, check: object): boolean {
+  for (const option in check) if (!known.has(option)) return false;
+  return true;
+}
+
+function isList(key: KeyValue | readonly KeyValue[]): key is readonly KeyValue[] {
+  return Array.isArray(key);
 }
 
 function missingKey(key: unknown, reader: OptionReader): Error {

@@ -25,7 +25,7 @@ describe('lua/consume.lua', () => {
     }));
     const keys = checks.map(({ label, window }) => at(label, window));
     const text = checks.map(
-      ({ limit, cost, countDenied }, i) => `${countDenied ? '-' : ''}${i + 1},${limit},${cost},`,
+      ({ limit, cost, countDenied }, i) => `-${i + 1},${limit},${countDenied ? '-' : ''}${cost},`,
     );
     const runs = checks.flatMap(({ window, limit, cost }) => [window, limit, cost, 1]);
     const [, ...reply] = (await suite.client.eval(
@@ -263,6 +263,51 @@ describe('lua/consume.lua', () => {
     expect(await run(PEEK, ['vast', 60_000, most, 1]).then(([used]) => Number(used))).toBe(most - 3);
     expect((await run(CHARGE, ['vast', 60_000, most, 4]))[1]).toBeLessThan(0);
     expect(Number((await run(CHARGE, ['vast', 60_000, most, 3]))[0])).toBe(most);
+  });
+
+  it.each([
+    ['one run', [4]],
+    ['a run for each key', [1, 1, 1, 1]],
+    ['two runs', [3, 1]],
+  ])('charges each key once, in %s, if one has lost its expiry', async (_, sizes) => {
+    const keys = ['known', 'new', 'endless', 'last'].map((label) => at(label, 60_000));
+    await suite.client.set(keys[0]!, 4, 'PX', 50_000);
+    await suite.client.set(keys[2]!, 6);
+    const runs = sizes.flatMap((size) => [60_000, 9, 2, size]);
+    const text = keys.map((_key, i) => `-${i + 1},9,2,0,`).join('');
+    const reply = (await suite.client.eval(consumeLua, 4, ...keys, text, ...runs)) as number[];
+    expect(reply.map((value, i) => (i % 2 === 0 ? Math.round(value / 1_000) : value))).toEqual([
+      ...[0, 6, 50, 2, 60, 8, 60, 2, 60],
+    ]);
+    expect(await suite.client.mget(keys)).toEqual(['6', '2', '8', '2']);
+    for (const key of keys) expect(await suite.client.pttl(key)).toBeGreaterThan(49_000);
+  });
+
+  it('charges keys after one that is only read', async () => {
+    const keys = ['first', 'read', 'second'].map((label) => at(label, 60_000));
+    const runs = [9, 1, NO_LIMIT, 0, 9, 1].flatMap((value, i) =>
+      i % 2 === 0 ? [60_000, value] : [value, 1],
+    );
+    const reply = await suite.client.eval(consumeLua, 3, ...keys, '1,-2,-1,0,3,0,', ...runs);
+    expect(reply).toEqual([0, 1, 60_000, 0, 0, 1, 60_000]);
+    expect(await suite.client.mget(keys)).toEqual(['1', null, '1']);
+  });
+
+  it('reads a check of cost 1 with the limit of its run by its number alone', async () => {
+    const keys = [at('short', 60_000), at('other', 60_000)];
+    const runs = [60_000, 3, 2, 1, 60_000, NO_LIMIT, 1, 1];
+    const long = '-1,3,-1,-2,-1,1,0,-1,3,1,0,';
+    const short = '-1,3,-1,2,0,1,0,';
+    const replies: unknown[] = [];
+    for (const text of [long, short]) {
+      await suite.client.set(keys[0]!, 2, 'PX', 50_000);
+      await suite.client.del(keys[1]!);
+      const reply = (await suite.client.eval(consumeLua, 2, ...keys, text, ...runs)) as number[];
+      replies.push(reply.map((value, i) => (i % 2 === 0 ? Math.round(value / 100) : value)));
+      expect(await suite.client.mget(keys)).toEqual(['3', '1']);
+    }
+    expect(replies[1]).toEqual(replies[0]);
+    expect(replies[0]).toEqual([0, 3, 500, 1, 600, 3, -500]);
   });
 
   it('ends windows by the server’s clock', async () => {

@@ -15,6 +15,11 @@ export function scalarText(value: unknown): string | undefined {
   }
 }
 
+/** The text of one value. Returns `undefined` if it is missing. Needs no array. */
+export function textOf(value: unknown): string | undefined {
+  return textWithLast('', value);
+}
+
 /** The text of several values. Returns `undefined` if one of them is missing, or if there are none. */
 export function textOfAll(values: readonly unknown[]): string | undefined {
   const texts = values.map(scalarText);

@@ -1,4 +1,5 @@
 import { domainToASCII } from 'node:url';
+import { withLastResult } from '../../core/last-result.js';
 
 /** Control, format and zero-width characters. A reader does not see them, and each would make another value. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
@@ -52,17 +53,12 @@ export const phone = bounded((text) => {
   return /[0-9]/.test(number) ? (isInternational ? '+' : '') + number : '';
 });
 
-/** Throws for long texts, and caches the last result: several rules of one request use the same value. */
+/** Throws for long texts, and caches the last result. */
 function bounded(normalize: (text: string) => string): (text: string) => string {
-  let lastText = '';
-  let lastResult = '';
+  const cached = withLastResult(normalize);
   return (text) => {
     if (text.length > MAX_LENGTH) throw TOO_LONG;
-    if (text !== lastText) {
-      lastResult = normalize(text);
-      lastText = text;
-    }
-    return lastResult;
+    return cached(text);
   };
 }
 

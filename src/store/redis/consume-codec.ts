@@ -39,7 +39,7 @@ function isAlike(a: CounterEntry, b: CounterEntry): boolean {
   return a.windowMs === b.windowMs && a.limit === b.limit && a.cost === b.cost;
 }
 
-/** The requests as the script reads them if not all of them pass. */
+/** The requests as the script reads them if not all of them pass; short, because it travels with each call. */
 function requestsText({ requests, wantsEnds }: Batch): string {
   let text = wantsEnds ? WANTS_ENDS : '';
   for (const { checks, counters, charging } of requests) {
@@ -51,9 +51,10 @@ function requestsText({ requests, wantsEnds }: Batch): string {
 
 function checkText(check: Check | undefined, counter: CounterEntry | undefined, charging: boolean): string {
   if (check === undefined || counter === undefined) return '';
-  if (!charging) return `${counter.keyIndex},${NO_LIMIT},0,`;
+  if (!charging) return `-${counter.keyIndex},${NO_LIMIT},0,`;
   const { limit, cost, countDenied } = check;
-  return `${countDenied ? '-' : ''}${counter.keyIndex},${limitText(limit)},${cost},`;
+  if (cost === 1 && limit === counter.limit && !countDenied) return `${counter.keyIndex},`;
+  return `-${counter.keyIndex},${limitText(limit)},${countDenied ? '-' : ''}${cost},`;
 }
 
 function limitText(limit: number): string {
