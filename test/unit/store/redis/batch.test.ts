@@ -14,7 +14,7 @@ describe('Batch.fits', () => {
   });
 
   it.each([
-    ['counters', many(64, false), false],
+    ['counters', many(128, false), false],
     ['checks', many(256, true), false],
     ['cost', [check('k', { cost: Number.MAX_SAFE_INTEGER })], false],
     ['none of these', many(47, false), true],

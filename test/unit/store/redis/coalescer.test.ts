@@ -50,7 +50,7 @@ describe('requests of one turn', () => {
 
   it('are sent in several calls if one is full, and keep their order', async () => {
     const { add, turns } = make();
-    const wide = (name: string): Check[] => Array.from({ length: 40 }, (_, i) => check(`${name}${i}`));
+    const wide = (name: string): Check[] => Array.from({ length: 80 }, (_, i) => check(`${name}${i}`));
     void add('1', ...wide('a'));
     void add('1', ...wide('b'));
     void add('2', check('c'));
