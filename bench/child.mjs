@@ -1,23 +1,28 @@
-// The applications under load, each in its own process.
+// The applications under load, several in one process: one process of the same application differs from the next by tens
+// of microseconds of CPU per request (what the engine compiles, where the memory lies), those in one process hardly do.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { VARIANTS } from './apps/variants.mjs';
 
 const APP = fileURLToPath(new URL('apps/app.mjs', import.meta.url));
 
-export class Application {
-  static async start(name, spec) {
-    const child = fork(APP, [JSON.stringify(spec)]);
+export class Applications {
+  /** @param names of variants, each at most once */
+  static async start(names, { platform, redisPort }) {
+    const variants = names.map((name) => VARIANTS[name]);
+    const child = fork(APP, [JSON.stringify({ platform, redisPort, variants })]);
     const ended = once(child, 'exit').then(([code]) => {
-      throw new Error(`the application "${name}" ended with ${code}`);
+      throw new Error(`the applications ended with ${code}: ${names.join(', ')}`);
     });
     ended.catch(() => undefined);
-    const [{ port }] = await Promise.race([once(child, 'message'), ended]);
-    return new Application(child, port);
+    const [{ ports }] = await Promise.race([once(child, 'message'), ended]);
+    return new Applications(child, new Map(names.map((name, i) => [name, ports[i]])));
   }
 
-  constructor(child, port) {
-    Object.assign(this, { child, port });
+  /** @param ports by name */
+  constructor(child, ports) {
+    Object.assign(this, { child, ports });
   }
 
   /** @param question one that apps/app.mjs knows */

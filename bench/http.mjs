@@ -1,106 +1,115 @@
-// Whole applications under load: rounds in which each has one turn, so that all meet the same machine.
+// Applications under saturation, by a closed loop: what share of the bare application's throughput is left. In blocks and
+// rounds as at a fixed rate, see rate.mjs: fresh processes for each block, turns in a random order, ratios within a round.
 import { BARE, VARIANTS } from './apps/variants.mjs';
-import { Application } from './child.mjs';
+import { Applications } from './child.mjs';
+import { groupsOf } from './groups.mjs';
 import { load } from './load.mjs';
-import { mean, median, short } from './stats.mjs';
+import { OpenLoop } from './open-loop.mjs';
+import { random, shuffled } from './random.mjs';
+import { interval, mean, middleOf, short } from './stats.mjs';
 
-// so many that the engine has compiled what it will, in each application alike; but no longer than this
-const WARM_UP_REQUESTS = 15_000;
-const WARM_UP_SECONDS = 8;
+// of each variant: the engine has compiled what they share many times over
+const WARM_UP_REQUESTS = 4_000;
+const TURN_SECONDS = 1;
 
-/** @returns a row of medians for each variant */
-export async function benchHttp(redis, { platform, rounds, seconds, only, quick, against }, say) {
-  const names = Object.keys(VARIANTS).filter(
-    (name) => isWanted(name, only, quick) && (against !== undefined || VARIANTS[name].against !== true),
-  );
-  // what has more turns than others is warmer than they: the bare application is several, so that each has one a round
-  const applications = new Map(names.map((name) => [name, []]));
-  try {
-    for (const name of orderOf(names, 0)) {
-      const { kind, options } = VARIANTS[name];
-      const spec = { kind, options, platform, redisPort: redis.port };
-      applications.get(name).push(await Application.start(name, spec));
-    }
-    for (const { port } of [...applications.values()].flat()) await warmUp(port);
-    const turns = new Map(names.map((name) => [name, []]));
-    for (let round = 0; round < rounds; round++) {
-      say(`${platform}: round ${round + 1} of ${rounds}`);
-      for (const name of orderOf(names, round)) {
-        const [application, ...others] = applications.get(name);
-        applications.set(name, [...others, application]);
-        turns.get(name).push({ round, ...(await turn(application, redis, seconds)) });
+/** @returns a row for each variant; the ends of its interval are null with fewer than two blocks */
+export async function benchHttp(redis, { platform, blocks, rounds, names, seed }, say) {
+  const run = { redis, rounds, next: random(seed) };
+  const groups = groupsOf(names);
+  const measured = [];
+  for (let block = 0; block < blocks; block++) {
+    say(`${platform}, saturated: block ${block + 1} of ${blocks}`);
+    const processes = [];
+    try {
+      for (const { names: members } of groups) {
+        processes.push(await Applications.start(members, { platform, redisPort: redis.port }));
       }
+      await warmUp(processes);
+      measured.push(await runBlock(run, groups, processes));
+    } finally {
+      for (const applications of processes) await applications.stop();
     }
-    return names.map((name) => summary(name, turns));
-  } finally {
-    for (const application of [...applications.values()].flat()) await application.stop();
   }
+  return groups.flatMap((group, i) => {
+    const ofGroup = measured.map((turns) => turns.filter(({ group: one }) => one === i));
+    // the bare applications of the first group stand for all in the table
+    return (i === 0 ? group.names : group.names.slice(2)).map((name) => rowOf(name, ofGroup));
+  });
 }
 
-async function warmUp(port) {
-  let requests = 0;
-  for (let second = 0; second < WARM_UP_SECONDS && requests < WARM_UP_REQUESTS; second++) {
-    requests += (await load(port, 1)).requests;
+async function warmUp(processes) {
+  const sender = OpenLoop.start();
+  for (const { ports } of processes) {
+    for (const port of ports.values()) await sender.rush(port, WARM_UP_REQUESTS);
   }
+  sender.stop();
 }
 
-function isWanted(name, only, quick) {
-  if (name === BARE) return true;
-  if (only === undefined) return !quick || VARIANTS[name].quick === true;
-  const isSelected = (one) => only.some((text) => (text in VARIANTS ? one === text : one.includes(text)));
-  // the base of a selected variant, for its ratios
-  const isBase = Object.keys(VARIANTS).some((one) => VARIANTS[one].base === name && isSelected(one));
-  return isSelected(name) || isBase;
+async function runBlock({ redis, rounds, next }, groups, processes) {
+  const places = groups.flatMap(({ names, bareTurns }, group) => {
+    const place = (name) => ({ group, name, applications: processes[group] });
+    return [...names.map(place), ...Array.from({ length: bareTurns - 1 }, () => place(BARE))];
+  });
+  const turns = [];
+  for (let round = 0; round < rounds; round++) {
+    for (const { group, name, applications } of shuffled(places, next)) {
+      turns.push({ group, name, round, ...(await turn(applications, name, redis)) });
+    }
+  }
+  return turns;
 }
 
-/** Forwards and backwards in turn; the bare application, to which all are held, at both ends and in the middle. */
-function orderOf(names, round) {
-  const others = names.filter((name) => name !== BARE);
-  if (round % 2) others.reverse();
-  const half = others.length >> 1;
-  return [BARE, ...others.slice(0, half), BARE, ...others.slice(half), BARE];
-}
-
-async function turn(application, redis, seconds) {
-  const [before, cpuBefore] = [await redis.work(), await application.ask('cpuUs')];
-  const { requests, seconds: took, p50, p99, refused, broken } = await load(application.port, seconds);
-  const [after, cpuAfter] = [await redis.work(), await application.ask('cpuUs')];
+async function turn(applications, name, redis) {
+  const [before, cpuBefore] = [await redis.work(), await applications.ask('usage')];
+  const { requests, seconds, p50, p99, refused, broken } = await load(
+    applications.ports.get(name),
+    TURN_SECONDS,
+  );
+  const [after, cpuAfter] = [await redis.work(), await applications.ask('usage')];
   return {
-    perSecond: requests / took,
+    perSecond: requests / seconds,
     p50,
     p99,
     refused: refused / requests,
     broken: broken ?? 0,
-    appCpuUs: (cpuAfter - cpuBefore) / requests,
+    appCpuUs: (cpuAfter.cpuUs - cpuBefore.cpuUs) / requests,
     redisCpuUs: (after.cpuUs - before.cpuUs) / requests,
     calls: (after.calls - before.calls) / requests,
   };
 }
 
-function summary(name, turns) {
+/** @param blocks the turns of each */
+function rowOf(name, blocks) {
   const base = VARIANTS[name].base ?? BARE;
-  const own = turns.get(name);
-  const ratio = (field) =>
-    own.map(({ round, [field]: value }) => {
-      const bases = turns.get(base).filter((one) => one.round === round);
-      return value / mean(bases.map((one) => one[field]));
-    });
-  const middle = (field) => short(median(own.map((one) => one[field])));
+  const own = blocks.flat().filter((turn) => turn.name === name);
+  const ratio = (field) => interval(blocks.map((turns) => ratioOf(name, base, turns, field)));
+  const middle = (field) => short(middleOf(own.map((turn) => turn[field])));
   const throughput = ratio('perSecond');
   return {
     name,
     base,
-    throughput: short(median(throughput)),
-    from: short(Math.min(...throughput)),
-    to: short(Math.max(...throughput)),
-    appCpu: short(median(ratio('appCpuUs'))),
-    p50: short(median(ratio('p50'))),
-    p99: short(median(ratio('p99'))),
+    throughput: short(throughput.mean),
+    from: short(throughput.from),
+    to: short(throughput.to),
+    appCpu: short(ratio('appCpuUs').mean),
+    p50: short(ratio('p50').mean),
+    p99: short(ratio('p99').mean),
     p50Ms: middle('p50'),
     p99Ms: middle('p99'),
     redisCpuUs: middle('redisCpuUs'),
     calls: middle('calls'),
     refused: middle('refused'),
-    broken: own.reduce((sum, one) => sum + one.broken, 0),
+    broken: own.reduce((sum, turn) => sum + turn.broken, 0),
   };
+}
+
+/** The middle of the ratios, each within a round. */
+function ratioOf(name, base, turns, field) {
+  const ratios = turns
+    .filter((turn) => turn.name === name)
+    .map((turn) => {
+      const bases = turns.filter((one) => one.name === base && one.round === turn.round);
+      return turn[field] / mean(bases.map((one) => one[field]));
+    });
+  return middleOf(ratios);
 }
