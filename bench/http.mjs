@@ -103,13 +103,13 @@ function rowOf(name, blocks) {
   };
 }
 
-/** The middle of the ratios, each within a round. */
+/** The middle of the ratios of the rounds, each of the mean of its turns to the mean of the base's. */
 function ratioOf(name, base, turns, field) {
-  const ratios = turns
-    .filter((turn) => turn.name === name)
-    .map((turn) => {
-      const bases = turns.filter((one) => one.name === base && one.round === turn.round);
-      return turn[field] / mean(bases.map((one) => one[field]));
-    });
-  return middleOf(ratios);
+  const rounds = [...new Set(turns.map(({ round }) => round))];
+  return middleOf(rounds.map((round) => meanOf(name, round) / meanOf(base, round)));
+
+  function meanOf(one, round) {
+    const own = turns.filter((turn) => turn.name === one && turn.round === round);
+    return mean(own.map((turn) => turn[field]));
+  }
 }

@@ -21,19 +21,22 @@ export function blockOf(names, turns, garbage) {
 /**
  * One value for each variant. What all turns of a round have in common is taken off first (the median, over the turns of
  * the round, of their distance to their variant's median), so that a round in which the machine was slow counts like the
- * others; then the middle of what remains, so that one disturbed turn does not decide.
+ * others; then the middle of what remains, so that one disturbed turn does not decide. A variant with several turns in a
+ * round has several sets of turns, and gets the mean of their middles: a middle of more turns would ignore more.
  */
 function levels(names, turns, field) {
   const valuesOf = (name) => turns.filter((turn) => turn.name === name);
   const usual = new Map(names.map((name) => [name, median(valuesOf(name).map((turn) => turn[field]))]));
-  const rounds = [...new Set(turns.map(({ round }) => round))];
-  const common = rounds.map((round) =>
+  const rounds = Math.max(...turns.map(({ round }) => round)) + 1;
+  const common = Array.from({ length: rounds }, (_, round) =>
     median(turns.filter((turn) => turn.round === round).map((turn) => turn[field] - usual.get(turn.name))),
   );
-  return names.map((name) => [
-    name,
-    middleOf(valuesOf(name).map((turn) => turn[field] - common[turn.round])),
-  ]);
+  return names.map((name) => {
+    const rests = valuesOf(name).map((turn) => ({ set: turn.set, rest: turn[field] - common[turn.round] }));
+    const sets = [...new Set(rests.map(({ set }) => set))];
+    const restsOf = (set) => rests.filter((one) => one.set === set).map(({ rest }) => rest);
+    return [name, mean(sets.map((set) => middleOf(restsOf(set))))];
+  });
 }
 
 /** @param measured for each block, for each group, the map of blockOf */

@@ -81,8 +81,9 @@ async function slowestOf(sender, ports) {
 async function runBlock(run, groups, { sender, processes }) {
   try {
     const places = groups.flatMap(({ names, bareTurns, perSecond }, i) => {
-      const place = (name) => ({ group: i, name, perSecond, applications: processes[i] });
-      return [...names.map(place), ...Array.from({ length: bareTurns - 1 }, () => place(BARE))];
+      const place = (name, set) => ({ group: i, name, set, perSecond, applications: processes[i] });
+      const bare = Array.from({ length: bareTurns - 1 }, (_, more) => place(BARE, more + 1));
+      return [...names.map((name) => place(name, 0)), ...bare];
     });
     const turns = [];
     for (let round = 0; round < run.rounds; round++) {
@@ -92,7 +93,6 @@ async function runBlock(run, groups, { sender, processes }) {
       }
     }
     const garbage = await allocations(run, sender, groups, processes);
-    globalThis.RAW?.push(turns.map((one) => ({ ...one, process: undefined })));
     return groups.map(({ names }, i) =>
       blockOf(
         names,

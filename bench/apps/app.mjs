@@ -21,23 +21,22 @@ new PerformanceObserver((list) => {
   for (const { duration } of list.getEntries()) gcMs += duration;
 }).observe({ entryTypes: ['gc'] });
 
-const inspector = new Session();
-inspector.connect();
+let inspector;
 const ANSWERS = {
   usage() {
     const { user, system } = process.cpuUsage();
     return { cpuUs: user + system, gcUs: gcMs * 1000 };
   },
   async startProfile() {
-    await inspector.post('Profiler.enable');
-    await inspector.post('Profiler.setSamplingInterval', { interval: PROFILE_US });
-    await inspector.post('Profiler.start');
+    await post('Profiler.enable');
+    await post('Profiler.setSamplingInterval', { interval: PROFILE_US });
+    await post('Profiler.start');
   },
   async stopProfile() {
-    return (await inspector.post('Profiler.stop')).profile;
+    return (await post('Profiler.stop')).profile;
   },
   async startAllocations() {
-    await inspector.post('HeapProfiler.startSampling', {
+    await post('HeapProfiler.startSampling', {
       samplingInterval: BYTES_PER_SAMPLE,
       includeObjectsCollectedByMajorGC: true,
       includeObjectsCollectedByMinorGC: true,
@@ -45,7 +44,7 @@ const ANSWERS = {
   },
   /** Bytes allocated since, dead or alive. */
   async stopAllocations() {
-    const { profile } = await inspector.post('HeapProfiler.stopSampling');
+    const { profile } = await post('HeapProfiler.stopSampling');
     return profile.samples.reduce((sum, { size }) => sum + size, 0);
   },
 };
@@ -53,6 +52,15 @@ const ANSWERS = {
 process.on('message', async (question) => process.send({ answer: await ANSWERS[question]() }));
 process.on('disconnect', () => process.exit());
 process.send({ ports });
+
+/** To the inspector of this process, which is connected with only when it is needed. */
+function post(method, options) {
+  if (inspector === undefined) {
+    inspector = new Session();
+    inspector.connect();
+  }
+  return inspector.post(method, options);
+}
 
 /** @returns the port of the application */
 async function start({ kind, options }) {
