@@ -17,19 +17,19 @@ export class Applications {
     });
     ended.catch(() => undefined);
     const [{ ports }] = await Promise.race([once(child, 'message'), ended]);
-    return new Applications(child, new Map(names.map((name, i) => [name, ports[i]])));
+    return new Applications(child, ended, new Map(names.map((name, i) => [name, ports[i]])));
   }
 
-  /** @param ports by name */
-  constructor(child, ports) {
-    Object.assign(this, { child, ports });
+  /** @param ended fails when the process ends @param ports by name */
+  constructor(child, ended, ports) {
+    Object.assign(this, { child, ended, ports });
   }
 
   /** @param question one that apps/app.mjs knows */
   async ask(question) {
     const said = once(this.child, 'message');
     this.child.send(question);
-    return (await said)[0].answer;
+    return (await Promise.race([said, this.ended]))[0].answer;
   }
 
   async stop() {

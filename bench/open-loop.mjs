@@ -13,6 +13,10 @@ export class OpenLoop {
 
   constructor(child) {
     this.child = child;
+    this.ended = once(child, 'exit').then(([code]) => {
+      throw new Error(`the process that sends ended with ${code}`);
+    });
+    this.ended.catch(() => undefined);
   }
 
   /**
@@ -33,7 +37,7 @@ export class OpenLoop {
   async ask(load) {
     const answered = once(this.child, 'message');
     this.child.send(load);
-    const [{ error, ...result }] = await answered;
+    const [{ error, ...result }] = await Promise.race([answered, this.ended]);
     if (error !== undefined) throw new Error(error);
     return result;
   }

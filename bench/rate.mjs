@@ -51,7 +51,7 @@ export async function benchRate(redis, { platform, blocks, rounds, seconds, name
  * because the slowest peer would else choose a rate far below the one of the goals for all; each row says its rate.
  */
 function withRate(group, slowest, say) {
-  const perSecond = Math.min(MAX_PER_SECOND, Math.floor(slowest / 200) * 100);
+  const perSecond = Math.min(MAX_PER_SECOND, Math.max(1, Math.floor(slowest / 200)) * 100);
   say(`${group.name}: ${perSecond} requests/s (the slowest can do ${Math.round(slowest)})`);
   return { ...group, perSecond };
 }

@@ -8,7 +8,7 @@ import { NestFactory } from '@nestjs/core';
 // longer than any pause between two turns: the sender keeps its connections open
 const KEEP_ALIVE_MS = 600_000;
 // the smaller, the more exact and the slower
-const BYTES_PER_SAMPLE = 1024;
+const BYTES_PER_SAMPLE = 4096;
 // between two samples of a profile
 const PROFILE_US = 200;
 
