@@ -24,7 +24,7 @@ Blocks and rounds without options: ${sizesText()}.`;
 /** How much of each part makes a complete run useful within 40 minutes. */
 const SIZES = {
   rate: { fastify: { blocks: 8, rounds: 4 }, express: { blocks: 6, rounds: 3 } },
-  http: { fastify: { blocks: 6, rounds: 1 }, express: { blocks: 6, rounds: 1 } },
+  http: { fastify: { blocks: 6, rounds: 1 }, express: { blocks: 5, rounds: 1 } },
 };
 const SIZES_ELSE = { rounds: 5 };
 const QUICK = { blocks: 2, rounds: 2 };

@@ -63,7 +63,7 @@ function withEnds({ mean, from, to }, digits) {
 
 export function printHttp(platform, rows) {
   print(
-    `\n${platform}, saturated: × the bare application of the same process (denied: × an application that always throws the 429)`,
+    `\n${platform}, saturated, a process each: × the bare application (denied: × an application that always throws the 429)`,
     [
       '',
       'requests/s',
