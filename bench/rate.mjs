@@ -73,7 +73,12 @@ async function startAll({ redis, platform }, groups) {
 
 async function slowestOf(sender, ports) {
   let slowest = Infinity;
-  for (const port of ports) slowest = Math.min(slowest, await sender.rush(port, WARM_UP_REQUESTS));
+  for (const port of ports) {
+    // the better of two: another program may have disturbed one
+    const once = await sender.rush(port, WARM_UP_REQUESTS);
+    const again = await sender.rush(port, WARM_UP_REQUESTS);
+    slowest = Math.min(slowest, Math.max(once, again));
+  }
   return slowest;
 }
 
