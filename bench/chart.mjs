@@ -1,62 +1,141 @@
-// The README's chart, drawn by hand: what is left of a bare application's throughput, a group of bars for each platform.
-const BARS = [
-  ['ours 5 memory', 'nestjs-freq-limit, memory, 5 limits', '#2f9e6e'],
-  ['ours 1 redis', 'nestjs-freq-limit, Redis, 1 limit', '#2f9e6e'],
-  ['ours 5 redis', 'nestjs-freq-limit, Redis, 5 limits', '#2f9e6e'],
-  ['throttler 5 memory', '@nestjs/throttler, memory, 5 limits', '#c9803a'],
-  ['throttler + nest-lab 1 redis', '@nestjs/throttler, Redis, 1 limit', '#c9803a'],
-  ['throttler + nest-lab 5 redis', '@nestjs/throttler, Redis, 5 limits', '#c9803a'],
-  ['rate-limiter-flexible 1 redis', 'rate-limiter-flexible, Redis, 1 limit', '#8577d1'],
-  ['rate-limiter-flexible 5 redis', 'rate-limiter-flexible, Redis, 5 limits', '#8577d1'],
-];
-const TITLES = { express: 'Express', fastify: 'Fastify' };
+// The chart of the README, drawn by hand: the CPU time that a limiter adds to a request, for the process and for Redis.
+import { line, short, svg, text } from './chart-parts.mjs';
+import { labelOf, number, PLATFORMS, plusMinus, rateOf } from './words.mjs';
 
-// grey enough for a white page and for a dark one
-const INK = '#7d8590';
-const LEFT = 262;
-const SCALE = 400;
+/** By library, from top to bottom; a class of the style is its color. */
+const GROUPS = {
+  guard: ['guard with evalsha 1 redis', 'guard with evalsha 5 redis'],
+  ours: ['ours 5 memory', 'ours 1 redis', 'ours 5 redis'],
+  throttler: ['throttler 5 memory', 'throttler + nest-lab 1 redis', 'throttler + nest-lab 5 redis'],
+  flexible: ['rate-limiter-flexible 1 redis', 'rate-limiter-flexible 5 redis'],
+};
+
+const TITLE = 'CPU time that a rate limiter adds to a request';
+const SUBTITLE = 'Microseconds, compared to the same application without one. Mean and 95 % interval.';
+const NOTE = 'In Redis, @nestjs/throttler counts with @nest-lab/throttler-storage-redis.';
+
+const WIDTH = 840;
+const EDGE = 20;
+// the labels of rows end here
+const LEFT = 284;
+// of the figures after the longest bars
+const FIGURE = 104;
+const REDIS_FIGURE = 42;
 const ROW = 22;
+const BAR = 12;
+const LIBRARY_GAP = 8;
+const MUCH_LONGER = 5;
+const TICKS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 
-/** @param http rows of results.json by platform */
-export function chart(http) {
-  const groups = Object.keys(TITLES).filter((platform) => http[platform]);
+/** @param rate the part of results.json at a fixed rate, by platform */
+export function chart(rate) {
+  const platforms = Object.keys(PLATFORMS).filter((platform) => rate[platform] !== undefined);
+  const panels = panelsOf(platforms.flatMap((platform) => rate[platform].rows));
+  const parts = [text('bold big', EDGE, 32, TITLE), text('soft', EDGE, 54, SUBTITLE)];
+  let y = 84;
+  for (const platform of platforms) {
+    const { rows } = rate[platform];
+    parts.push(text('bold', EDGE, y, PLATFORMS[platform]));
+    parts.push(text('soft', LEFT, y, 'CPU of the process, µs'));
+    parts.push(text('soft', panels.redis.zero, y, 'CPU of Redis, µs'));
+    y += 10;
+    const drawn = drawRows(rows, panels, y);
+    parts.push(grid(panels, y, drawn.bottom), ...drawn.parts);
+    parts.push(text('tick', EDGE, drawn.bottom + 14, `at ${rateOf(rate[platform])} requests/s`));
+    y = drawn.bottom + 50;
+  }
+  return svg(WIDTH, y + 10, TITLE, [...parts, text('soft', EDGE, y - 8, NOTE)]);
+}
+
+/** The two panels have one scale: a microsecond of Redis is as long as one of the process. */
+function panelsOf(rows) {
+  const shown = Object.values(GROUPS).flat();
+  const drawn = rows.filter(({ name }) => shown.includes(name));
+  const lowest = Math.min(0, ...drawn.map(({ cpuUs }) => cpuUs.from));
+  const highest = readable(drawn.map(({ cpuUs }) => cpuUs.to ?? cpuUs.mean));
+  const redis = readable(drawn.map(({ redisUs }) => redisUs));
+  // neither panel is too narrow for its heading
+  const processUs = Math.max(highest - lowest, 0.6 * redis);
+  const redisUs = Math.max(redis, 0.3 * processUs);
+  const scale = (WIDTH - EDGE - LEFT - FIGURE - REDIS_FIGURE) / (processUs + redisUs);
+  const zero = LEFT - lowest * scale;
+  const zeroOfRedis = LEFT + processUs * scale + FIGURE;
+  const step = TICKS.find((tick) => tick * scale >= 44);
+  return {
+    process: { zero, scale, step, highest },
+    redis: { zero: zeroOfRedis, scale, step, highest: redis },
+  };
+}
+
+/** The end of an axis. Few bars that are much longer than all others are cut, because the others would be too short. */
+function readable(ends) {
+  const [longest = 1, ...others] = ends.filter((end) => end >= 1).sort((a, b) => b - a);
+  const few = others.slice(0, others.length / 4);
+  const cut = few.findLastIndex((end, i) => (i === 0 ? longest : few[i - 1]) > MUCH_LONGER * end);
+  return cut === -1 ? longest : few[cut];
+}
+
+function grid(panels, top, bottom) {
+  return Object.values(panels)
+    .flatMap(({ zero, scale, step, highest }) => {
+      const ticks = Array.from({ length: Math.floor(highest / step) + 1 }, (_, i) => i * step);
+      return ticks.map((tick) => {
+        const x = zero + tick * scale;
+        return line(tick === 0 ? 'axis' : 'grid', x, top, x, bottom) + tickLabel(x, bottom + 14, tick);
+      });
+    })
+    .join('\n');
+}
+
+const tickLabel = (x, y, tick) => text('tick', x, y, number(tick, 0), 'middle');
+
+function drawRows(rows, { process, redis }, top) {
   const parts = [];
-  let y = 24;
-  for (const platform of groups) {
-    parts.push(text(LEFT, y, TITLES[platform], 'start', 'bold'));
-    y += 12;
-    const top = y;
-    for (const [name, label, color] of BARS) {
-      const row = http[platform].find((one) => one.name === name);
-      if (row === undefined) continue;
-      parts.push(bar(y, label, row.throughput, color));
+  let y = top;
+  for (const [library, names] of Object.entries(GROUPS)) {
+    const found = names.map((name) => rows.find((row) => row.name === name)).filter(Boolean);
+    if (found.length === 0) continue;
+    y += LIBRARY_GAP;
+    for (const { name, cpuUs, redisUs } of found) {
+      parts.push(text('text', LEFT - 8, y + ROW / 2 + 4, labelOf(name), 'end'));
+      parts.push(bar(process, library, y, cpuUs.mean), interval(process, y, cpuUs));
+      if (name.endsWith(' redis')) parts.push(redisBar(redis, library, y, redisUs));
       y += ROW;
     }
-    parts.push(line(LEFT, top, y), line(LEFT + SCALE, top, y, '4 3'));
-    y += 28;
   }
-  parts.push(text(LEFT + SCALE, y - 10, '1.00 = the bare application', 'end'));
-  const size = `width="${LEFT + SCALE + 60}" height="${y}" viewBox="0 0 ${LEFT + SCALE + 60} ${y}"`;
-  const style = `font-family="system-ui, sans-serif" font-size="13" fill="${INK}"`;
-  const title = '<title>Requests a second, as a share of the bare application</title>';
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" ${style}>\n${title}\n${parts.join('\n')}\n</svg>\n`;
+  return { parts, bottom: y + LIBRARY_GAP };
 }
 
-function bar(y, label, value, color) {
-  const width = (value * SCALE).toFixed(1);
-  const box = `<rect x="${LEFT}" y="${y + 3}" width="${width}" height="${ROW - 6}" rx="2" fill="${color}"/>`;
-  const middle = y + ROW / 2 + 4.5;
-  return [
-    text(LEFT - 8, middle, label, 'end'),
-    box,
-    text(LEFT + Number(width) + 6, middle, value.toFixed(2), 'start'),
-  ].join('');
+function bar({ zero, scale, highest }, library, y, value) {
+  const [from, to] = [Math.min(0, value), Math.max(0, value)].map(
+    (end) => zero + Math.min(end, highest) * scale,
+  );
+  const top = y + (ROW - BAR) / 2;
+  const box = `x="${short(from)}" y="${top}" width="${short(to - from)}" height="${BAR}"`;
+  const mark =
+    value > highest
+      ? `<path class="cut" d="M${short(to - 16)} ${top + BAR + 2}l6 -${BAR + 4}m6 0l-6 ${BAR + 4}"/>`
+      : '';
+  return `<rect class="${library}" ${box}/>${mark}`;
 }
 
-function text(x, y, content, anchor, weight = 'normal') {
-  return `<text x="${x}" y="${y}" text-anchor="${anchor}" font-weight="${weight}">${content}</text>`;
+/** The whisker over a bar, and the figure after it. */
+function interval(panel, y, { mean, from, to }) {
+  const label = plusMinus({ mean, from, to });
+  if (from === null || to > panel.highest) {
+    return figure(panel, y, Math.min(Math.max(0, mean), panel.highest), label);
+  }
+  const middle = y + ROW / 2;
+  const [left, right] = [from, to].map((end) => short(panel.zero + end * panel.scale));
+  const path = `M${left} ${middle}H${right}M${left} ${middle - 4}v8M${right} ${middle - 4}v8`;
+  const whisker = ['halo', 'whisker'].map((name) => `<path class="${name}" d="${path}"/>`).join('');
+  return whisker + figure(panel, y, Math.max(0, to), label);
 }
 
-function line(x, from, to, dashes = 'none') {
-  return `<line x1="${x}" y1="${from}" x2="${x}" y2="${to}" stroke="${INK}" stroke-dasharray="${dashes}"/>`;
+function redisBar(panel, library, y, value) {
+  return bar(panel, library, y, value) + figure(panel, y, Math.min(value, panel.highest), number(value));
+}
+
+function figure({ zero, scale }, y, end, content) {
+  return text('figure', zero + end * scale + 6, y + ROW / 2 + 4, content);
 }

@@ -9,9 +9,15 @@ const APP = fileURLToPath(new URL('apps/app.mjs', import.meta.url));
 
 export class Applications {
   /** @param names of variants, each at most once */
-  static async start(names, { platform, redisPort }) {
-    const variants = names.map((name) => VARIANTS[name]);
-    const child = fork(APP, [JSON.stringify({ platform, redisPort, variants })]);
+  static start(names, where) {
+    return Applications.startThese(Object.fromEntries(names.map((name) => [name, VARIANTS[name]])), where);
+  }
+
+  /** @param variants by name, each as { kind, options } */
+  static async startThese(variants, { platform, redisPort }) {
+    const names = Object.keys(variants);
+    const spec = { platform, redisPort, variants: Object.values(variants) };
+    const child = fork(APP, [JSON.stringify(spec)]);
     const ended = once(child, 'exit').then(([code]) => {
       throw new Error(`the applications ended with ${code}: ${names.join(', ')}`);
     });

@@ -31,12 +31,15 @@ export class BenchRedis {
     Object.assign(this, { port, dir, server, control });
   }
 
-  /** Microseconds of CPU and script calls so far. All limiters compared here ask by scripts alone. */
+  /** Microseconds of CPU, script calls and bytes on the network so far. All limiters compared here ask by scripts alone. */
   async work() {
-    const [cpu, stats] = await Promise.all([this.control.info('cpu'), this.control.info('commandstats')]);
+    const [cpu, commands, stats] = await Promise.all(
+      ['cpu', 'commandstats', 'stats'].map((section) => this.control.info(section)),
+    );
     const user = field(cpu, 'used_cpu_user');
     const system = field(cpu, 'used_cpu_sys');
-    return { cpuUs: (user + system) * 1e6, calls: scriptCalls(stats) };
+    const bytes = field(stats, 'total_net_input_bytes') + field(stats, 'total_net_output_bytes');
+    return { cpuUs: (user + system) * 1e6, calls: scriptCalls(commands), bytes };
   }
 
   async usedMemory() {

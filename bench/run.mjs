@@ -1,5 +1,6 @@
 // npm run bench: everything, or the parts asked for; see --help.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { namesFor } from './groups.mjs';
 import { tool } from './load.mjs';
 import { readOptions, sizesOf } from './options.mjs';
@@ -8,11 +9,15 @@ import { BenchRedis } from './redis.mjs';
 import { printGrowth, printHttp, printRate, printStore } from './report.mjs';
 
 const RESULTS = new URL('results.json', import.meta.url);
-const CHART = new URL('chart.svg', import.meta.url);
 
 const options = readOptions();
 const sizes = (part, platform) => sizesOf(options, part, platform);
-const results = { ...before(), date: new Date().toISOString().slice(0, 10), versions: versions() };
+const results = {
+  ...before(),
+  date: new Date().toISOString().slice(0, 10),
+  machine: machine(),
+  versions: versions(),
+};
 say(`seed ${options.seed}`);
 const redis = await BenchRedis.start();
 try {
@@ -32,8 +37,8 @@ try {
 }
 if (!options.quick) {
   writeFileSync(RESULTS, `${JSON.stringify(results, undefined, 2)}\n`);
-  const { chart } = await import('./chart.mjs');
-  if (results.http) writeFileSync(CHART, chart(results.http));
+  const { fillTables } = await import('./tables.mjs');
+  await fillTables(results, say);
 }
 process.exit(process.exitCode); // clients of the limiters compared have no common way to be closed
 
@@ -76,6 +81,11 @@ function before() {
   } catch {
     return {};
   }
+}
+
+function machine() {
+  const processors = cpus();
+  return { processor: processors[0].model, cores: processors.length };
 }
 
 function versions() {

@@ -5,7 +5,7 @@ import { ResponseHeaders } from './answers/response-headers.js';
 import type { Adapters, ResolvedAdapter } from './contexts/adapters.js';
 import { ContextRequest } from './contexts/context-request.js';
 import type { CheckResult } from './core/check.js';
-import { isPromise, type MaybePromise } from './core/maybe-promise.js';
+import { andThen, isPromise, type MaybePromise } from './core/maybe-promise.js';
 import type { Store } from './core/store.js';
 import {
   FREQ_LIMIT_ADAPTERS,
@@ -26,7 +26,7 @@ import { RequestDebugLog } from './rules/debug-log.js';
 import { evaluate } from './rules/evaluate.js';
 import type { Plan } from './rules/plan.js';
 import { withShadows } from './rules/shadow.js';
-import { type PlannedCheck, toChecks } from './rules/to-checks.js';
+import { type MissingKey, type PlannedCheck, toChecks } from './rules/to-checks.js';
 import { LoggedAddressWarnings } from './warnings/address-warnings.js';
 
 const MODULE = { place: 'FreqLimitModule' };
@@ -77,48 +77,67 @@ export class FreqLimitGuard implements CanActivate {
   }
 
   /**
-   * Five steps: find the plan, skip, resolve the checks, consume, conclude. If one of them fails, the request is denied. The
-   * denial is the error that the transport needs. It is thrown whatever it is: an adapter of the application may make a
-   * string.
+   * Lets a request pass, or denies it if it is over a limit or if it cannot be decided. The denial is the error that the
+   * transport needs. It is thrown whatever it is: an adapter of the application may make a string.
    */
-  private readonly decide = async (context: ExecutionContext): Promise<boolean> => {
+  private readonly decide = (context: ExecutionContext): boolean | Promise<boolean> => {
     const adapter = this.adapters.of(context);
-    let denial: MaybePromise<Error>;
+    const fail = (error: unknown): MaybePromise<Error> => this.exceptions.ofFailed(error, context, adapter);
+    let denial: MaybePromise<Error | undefined>;
     try {
-      const plan = this.planOf(context, adapter);
-      if (plan === undefined) return true;
-      const skipped = this.skipIf(context);
-      if ((isPromise(skipped) ? await skipped : skipped) === true) return true;
-      const request = new ContextRequest(adapter, context, this.options.ipv6Subnet, this.addressWarnings);
-      if (this.options.isSkipped?.(request) === true) return true;
-
-      const resolved = toChecks(plan, request, context, this.events.shadowFailed);
-      const checks = isPromise(resolved) ? await resolved : resolved;
-      this.debugLog?.checks(context, checks);
-      if (Array.isArray(checks)) {
-        if (checks.length === 0) return true;
-        const consumed = this.store.consume(checks, plan.hasCountWhen);
-        const results = isPromise(consumed) ? await consumed : consumed;
-        const verdict = this.conclude(checks, results, { context, adapter, plan });
-        if (verdict.allowed) return true;
-        denial = this.exceptions.ofDenied(verdict, checks, context, adapter);
-      } else {
-        denial = this.exceptions.ofMissingKey(checks, context, adapter);
-      }
+      denial = this.denialOf(context, adapter);
     } catch (error) {
-      denial = this.exceptions.ofFailed(error, context, adapter);
+      denial = fail(error);
     }
-    throw isPromise(denial) ? await denial : denial;
+    if (denial === undefined) return true;
+    return isPromise(denial)
+      ? Promise.resolve(denial).then(passUnlessDenied, (error: unknown) =>
+          andThen(fail(error), passUnlessDenied),
+        )
+      : Promise.reject(denial);
   };
+
+  /**
+   * Five steps: find the plan, skip, resolve the checks, consume, conclude.
+   * @returns the error of a denied request; `undefined` if it passes
+   */
+  private denialOf(context: ExecutionContext, adapter: ResolvedAdapter): MaybePromise<Error | undefined> {
+    const plan = this.planOf(context, adapter);
+    if (plan === undefined) return undefined;
+    const call = { context, adapter, plan };
+    const { skipIf } = this.options;
+    if (skipIf === undefined) return this.check(call);
+    return andThen(evaluate(MODULE, 'skipIf', skipIf, context), (skip) =>
+      skip === true ? undefined : this.check(call),
+    );
+  }
+
+  private check(call: GuardedCall): MaybePromise<Error | undefined> {
+    const { context, adapter, plan } = call;
+    const request = new ContextRequest(adapter, context, this.options.ipv6Subnet, this.addressWarnings);
+    if (this.options.isSkipped?.(request) === true) return undefined;
+    return andThen(toChecks(plan, request, context, this.events.shadowFailed), (checks) =>
+      this.consume(checks, call),
+    );
+  }
+
+  private consume(
+    checks: readonly PlannedCheck[] | MissingKey,
+    call: GuardedCall,
+  ): MaybePromise<Error | undefined> {
+    const { context, adapter, plan } = call;
+    this.debugLog?.checks(context, checks);
+    if (!isList(checks)) return this.exceptions.ofMissingKey(checks, context, adapter);
+    if (checks.length === 0) return undefined;
+    return andThen(this.store.consume(checks, plan.hasCountWhen), (results) => {
+      const verdict = this.conclude(checks, results, call);
+      return verdict.allowed ? undefined : this.exceptions.ofDenied(verdict, checks, context, adapter);
+    });
+  }
 
   private planOf(context: ExecutionContext, adapter: ResolvedAdapter): Plan | undefined {
     const plan = this.plans.of(context.getClass(), context.getHandler());
     return adapter.isFieldResolver(context) ? plan?.handlerOnly : plan;
-  }
-
-  private skipIf(context: ExecutionContext): MaybePromise<unknown> {
-    const { skipIf } = this.options;
-    return skipIf === undefined ? false : evaluate(MODULE, 'skipIf', skipIf, context);
   }
 
   /** Shows and reports the verdict, and saves it if the request passes. */
@@ -149,4 +168,13 @@ export class FreqLimitGuard implements CanActivate {
   ): void {
     if (!plan.redirects || !verdict.allowed) this.headers.show(verdict, checks, context, adapter);
   }
+}
+
+function passUnlessDenied(denial: Error | undefined): true {
+  if (denial === undefined) return true;
+  throw denial;
+}
+
+function isList(checks: readonly PlannedCheck[] | MissingKey): checks is readonly PlannedCheck[] {
+  return Array.isArray(checks);
 }

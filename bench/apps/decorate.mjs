@@ -16,7 +16,7 @@ export function controllerWith(...decorators) {
   return BenchController;
 }
 
-function decorateMethod(decorate, { prototype }, name) {
+export function decorateMethod(decorate, { prototype }, name) {
   const before = Object.getOwnPropertyDescriptor(prototype, name);
   const after = decorate(prototype, name, before);
   if (after) Object.defineProperty(prototype, name, after);

@@ -96,51 +96,65 @@ function draftHeaders(
   { results }: ShownVerdict,
   { available, window, hasCost }: DraftNames,
 ): readonly Header[] {
-  let policies = '';
+  const policies: Policy[] = [];
   let limits = '';
   for (const result of results) {
     const { limit, remaining, resetAfterMs, source, cost, partitionKey } = result;
     if (limit === Infinity || source !== 'store') continue;
-    const { name, policy } = constantTexts(result);
-    if (policies !== '') {
-      policies += ', ';
-      limits += ', ';
-    }
-    policies += policy;
-    limits += `${name}${available}${integer(remaining)}`;
+    const policy = policyOf(result);
+    policies.push(partitionKey === undefined ? policy : withPartitionKey(policy, partitionKey));
+    if (limits !== '') limits += ', ';
+    limits += `${policy.name}${available}${integer(remaining)}`;
     // without an open window there is no time, and the draft allows to leave it out
     if (resetAfterMs > 0) limits += `${window}${integer(seconds(resetAfterMs))}`;
     if (hasCost && cost !== 1) limits += `;c=${integer(cost)}`;
-    if (partitionKey === undefined) continue;
-    policies += `;pk=:${partitionKey}:`;
-    limits += `;pk=:${partitionKey}:`;
+    if (partitionKey !== undefined) limits += `;pk=:${partitionKey}:`;
   }
-  return policies === ''
+  return limits === ''
     ? []
     : [
-        ['RateLimit-Policy', policies],
+        ['RateLimit-Policy', joinPolicies(policies)],
         ['RateLimit', limits],
       ];
 }
 
 /** The texts of a rule that are the same for each request, as long as its limit and its window are. */
-interface ConstantTexts {
+interface Policy {
   readonly limit: number;
   readonly windowMs: number;
   readonly name: string;
-  readonly policy: string;
+  readonly text: string;
+  /** The last list that began with this policy. Handlers mostly have the same rules for each request. */
+  joined: { readonly policies: readonly Policy[]; readonly text: string } | undefined;
 }
 
 /** By the names of rules, of which an application has few. */
-const constant = new Map<string, ConstantTexts>();
+const known = new Map<string, Policy>();
 
-function constantTexts({ name, limit, windowMs }: ShownResult): ConstantTexts {
-  const known = constant.get(name);
-  if (known?.limit === limit && known.windowMs === windowMs) return known;
-  const policy = `"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}`;
-  const texts = { limit, windowMs, name: `"${name}"`, policy };
-  constant.set(name, texts);
-  return texts;
+function policyOf({ name, limit, windowMs }: ShownResult): Policy {
+  const policy = known.get(name);
+  if (policy?.limit === limit && policy.windowMs === windowMs) return policy;
+  const text = `"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}`;
+  const made = { limit, windowMs, name: `"${name}"`, text, joined: undefined };
+  known.set(name, made);
+  return made;
+}
+
+function withPartitionKey(policy: Policy, partitionKey: string): Policy {
+  return { ...policy, text: `${policy.text};pk=:${partitionKey}:`, joined: undefined };
+}
+
+function joinPolicies(policies: readonly Policy[]): string {
+  const [first] = policies;
+  if (first === undefined) return '';
+  if (first.joined === undefined || !isSameList(first.joined.policies, policies)) {
+    first.joined = { policies, text: policies.map(({ text }) => text).join(', ') };
+  }
+  return first.joined.text;
+}
+
+function isSameList(a: readonly Policy[], b: readonly Policy[]): boolean {
+  return a.length === b.length && a.every((policy, i) => policy === b[i]);
 }
 
 function legacy({ tightest }: ShownVerdict): readonly Header[] {

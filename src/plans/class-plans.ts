@@ -34,6 +34,7 @@ export class ClassPlans {
   private readonly byName = new Map<string, PlanResult>();
   private whole: PlanResult | undefined;
   private declared: ReadonlyMap<string, readonly Level[]> | undefined;
+  private onClass: readonly Level[] | undefined;
 
   /**
    * @param appClass `undefined` if the class was not found at start-up
@@ -63,7 +64,7 @@ export class ClassPlans {
 
   /** The plan of the class as a whole. */
   ofClass(): PlanResult {
-    return (this.whole ??= this.planner.plan(classLevels(this.classRef), this.ownerFor(undefined)));
+    return (this.whole ??= this.planner.plan(this.declaredOnClass, this.ownerFor(undefined)));
   }
 
   /** The methods that have a plan, and metadata of a decorator other than ours. */
@@ -107,7 +108,12 @@ export class ClassPlans {
 
   /** All declarations on the class and on its handlers. */
   declaredLevels(): Level[] {
-    return [...classLevels(this.classRef), ...[...this.declaredOnHandlers.values()].flat()];
+    return [...this.declaredOnClass, ...[...this.declaredOnHandlers.values()].flat()];
+  }
+
+  /** The declarations on the class. Read once, so that its handlers share the planned rules. */
+  private get declaredOnClass(): readonly Level[] {
+    return (this.onClass ??= classLevels(this.classRef));
   }
 
   /** The declarations on handlers by name. Read once, and only when all classes are known. */
@@ -131,7 +137,7 @@ export class ClassPlans {
     const { classRef } = this;
     const names = namesOfMethod(classRef.prototype as object, name);
     const [handler = name] = names;
-    const levels = [...classLevels(classRef), ...this.levelsOf(handler)];
+    const levels = [...this.declaredOnClass, ...this.levelsOf(handler)];
     const mistake = contradictionIn(classRef, names);
     const result = this.planner.plan(levels, this.ownerFor(handler), this.traitsOf(handler), mistake);
     for (const one of names) this.byName.set(one, result);

@@ -20,8 +20,15 @@ export interface DocumentOptions {
 
 type Responses = Readonly<Record<string, unknown>>;
 
-/** The responses that handlers had without ours. Another application with the same controllers starts from these. */
-const originals = new WeakMap<object, Responses | undefined>();
+interface Documented {
+  /** The responses that the handler had without ours. Another application with the same controllers starts from these. */
+  readonly own: Responses | undefined;
+  /** One for each class that has the method. */
+  readonly handlers: readonly PlannedHandler[];
+}
+
+/** By the responses that we have set. */
+const documented = new WeakMap<object, Documented>();
 
 /**
  * Adds denials to the responses of routes in OpenAPI documents, except those that the application documents itself. It
@@ -35,32 +42,39 @@ export function documentDenials(handlers: readonly PlannedHandler[], options: Do
     if (same === undefined) byMethod.set(handler.method, [handler]);
     else same.push(handler);
   }
-  for (const [method, same] of byMethod) document(method, same, options);
+  const denials = denialsFor(options);
+  for (const [method, same] of byMethod) document(method, same, denials);
 }
 
 /** @param handlers one for each class that has the method: a method that several classes inherit has the denials of all */
-function document(method: object, handlers: readonly PlannedHandler[], options: DocumentOptions): void {
+function document(method: object, handlers: readonly PlannedHandler[], denials: DenialOf): void {
   const current = apiResponsesOf(method);
-  const own = current && originals.has(current) ? originals.get(current) : current;
+  const ours = current && documented.get(current);
+  const own = ours === undefined ? current : ours.own;
   const missing = handlers.flatMap(({ classRef, plan }) => {
     const known = { ...apiResponsesOf(classRef), ...own };
     return statusesOf(plan).filter((status) => !(status in known));
   });
   if (missing.length === 0 && own === current) return;
-  const responses = own === undefined ? success(method, handlers) : { ...own };
-  for (const status of missing) responses[status] = denial(Number(status), options);
-  originals.set(responses, own);
-  setApiResponses(method, responses);
+  const responses: object = { ...own };
+  if (own === undefined) Object.defineProperty(responses, successStatusOf(method), SUCCESS);
+  for (const status of missing) Object.defineProperty(responses, status, denials(status));
+  documented.set(responses, { own, handlers });
+  setApiResponses(method, responses as Responses);
 }
 
 /**
  * The response that `@nestjs/swagger` documents for a handler without responses, and would not with ours. The compiler
  * plugin's metadata may be loaded later, so it is read when a document is written.
  */
-function success(method: object, handlers: readonly PlannedHandler[]): Record<string, unknown> {
-  const get = (): object => ({ description: '', ...handlers.map(typeFromPlugin).find(Boolean) });
-  return Object.defineProperty({}, successStatusOf(method), { get, enumerable: true, configurable: true });
-}
+const SUCCESS: PropertyDescriptor = {
+  get(this: object): object {
+    const handlers = documented.get(this)?.handlers ?? [];
+    return { description: '', ...handlers.map(typeFromPlugin).find(Boolean) };
+  },
+  enumerable: true,
+  configurable: true,
+};
 
 function typeFromPlugin({ classRef, name }: PlannedHandler): object | undefined {
   const type = pluginTypeOf(classRef, name);
@@ -70,6 +84,20 @@ function typeFromPlugin({ classRef, name }: PlannedHandler): object | undefined 
 
 function statusesOf({ rules }: Plan): string[] {
   return rules.filter(({ shadow }) => !shadow).map(({ statusCode }) => String(statusCode));
+}
+
+/** The property that documents the denials of a status. */
+type DenialOf = (status: string) => PropertyDescriptor;
+
+/** Few applications write documents, and many have thousands of handlers: a denial is made when a document is written. */
+function denialsFor(options: DocumentOptions): DenialOf {
+  const known = new Map<string, PropertyDescriptor>();
+  return (status) => {
+    const get = (): object => denial(Number(status), options);
+    const property = known.get(status) ?? { get, enumerable: true, configurable: true };
+    known.set(status, property);
+    return property;
+  };
 }
 
 function denial(statusCode: number, { headers, errorFormat, exceptionFactory }: DocumentOptions): object {

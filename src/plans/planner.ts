@@ -16,14 +16,18 @@ const MODULE: Owner = { className: '', classIdentity: '', handler: undefined };
 export class Planner {
   /** The plan of the module's rules alone. */
   readonly modulePlan: PlanResult;
+  /** As it was written. */
+  private readonly declaredLevel: Level;
+  /** Without references to named rules. */
   private readonly moduleLevel: Level;
   private readonly namedRules: NamedRuleSet;
   private readonly counters = new SharedCounters();
   private readonly valueWatches = new ValueWatches(nestLog);
 
   constructor(private readonly options: PlanOptions) {
-    this.moduleLevel = { rules: declaredByModule(options), skip: undefined };
     this.namedRules = new NamedRuleSet(options.namedRules, options);
+    this.declaredLevel = { rules: declaredByModule(options), skip: undefined };
+    this.moduleLevel = this.namedRules.resolve(this.declaredLevel);
     // the module's rules are checked even if no handler has them
     this.modulePlan = this.plan([], MODULE);
   }
@@ -37,7 +41,7 @@ export class Planner {
     const { options, namedRules, counters } = this;
     const mistakes = new Mistakes(options.errors?.values());
     if (mistake !== undefined) mistakes.add(mistake);
-    const resolved = [this.moduleLevel, ...levels].map((level) => namedRules.resolve(level));
+    const resolved = [this.moduleLevel, ...levels.map((level) => namedRules.resolve(level))];
     const plan = planOf(resolved, owner, options, traits, mistakes.attempt);
     for (const rule of plan?.rules ?? []) {
       mistakes.attempt(() => {
@@ -57,7 +61,7 @@ export class Planner {
 
   /** The rules in the module's options, as they were written. */
   get declaredRules(): readonly DeclaredRule[] {
-    return [...this.namedRules.declaredRules, ...this.moduleLevel.rules];
+    return [...this.namedRules.declaredRules, ...this.declaredLevel.rules];
   }
 }
 

@@ -12,6 +12,7 @@ export class SharedCounters {
       this.rulesById.set(rule.id, rule);
       return;
     }
+    if (other === rule) return;
     const difference = differenceOf(rule, other);
     if (difference === undefined) return;
     throw invalidRule(

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { declaredNames, type HandlerPlace, isSamePlace, marksOf } from './metadata.js';
 import { isObject, methodAt, namesOfMethod, ownerOf } from './methods.js';
+import { cachedInTurn } from './turn-cache.js';
 
 // Nest stores what it knows of a handler on the handler's function. If another handler is made of that function (a wrapper
 // that inherits from it or copies its metadata, a method copied to another class), it takes routes and guards along. Our
@@ -21,16 +22,19 @@ export function placesOf(prototype: object, handler: string, isHandlerClass: IsH
   const method = methodAt(prototype, handler);
   const local = namesOfMethod(prototype, handler).flatMap((name) => ownPlacesOf(prototype, name));
   if (method === undefined) return local;
-  const isDecoratedHere = marksOf(method).some((mark) => local.some((place) => isSamePlace(mark, place)));
-  const brought = inheritedMarksOf(method).filter((mark) => {
+  const isLocal = (one: HandlerPlace): boolean => local.some((place) => isSamePlace(one, place));
+  const inherited = inheritedMarksOf(method);
+  const original = originalsOf(prototype, handler);
+  // the usual case
+  if (original.length === 0 && inherited.every(isLocal)) return local;
+  const isDecoratedHere = marksOf(method).some(isLocal);
+  const brought = inherited.filter((mark) => {
     // if several classes have decorated one function, each class has its own declarations only
     const isOfAnother = isDecoratedHere && methodAt(mark.target, mark.handler) === method;
     return !isOfAnother || !isHandlerClass(mark.target);
   });
-  const originals = originalsOf(prototype, handler).flatMap((name) =>
-    placesOf(prototype, name, isHandlerClass),
-  );
-  const farther = [...originals, ...brought].filter((one) => !local.some((place) => isSamePlace(one, place)));
+  const originals = original.flatMap((name) => placesOf(prototype, name, isHandlerClass));
+  const farther = [...originals, ...brought].filter((one) => !isLocal(one));
   return [...farther, ...local].filter(
     (one, i, all) => all.findIndex((other) => isSamePlace(one, other)) === i,
   );
@@ -63,14 +67,31 @@ function originalsOf(prototype: object, handler: string): string[] {
   const owner = ownerOf(prototype, handler);
   const types: unknown = Reflect.getOwnMetadata(PARAMETER_TYPES, owner, handler);
   if (types === undefined) return [];
-  const names = Object.getOwnPropertyNames(owner);
-  return declaredNames(owner).filter(
-    (name) =>
-      names.includes(name) &&
-      names.indexOf(name) < names.indexOf(handler) &&
-      Reflect.getOwnMetadata(PARAMETER_TYPES, owner, name) === types,
-  );
+  const { positions, byTypes } = decoratedMethodsOf(owner);
+  const position = positions.get(handler) ?? -1;
+  return (byTypes.get(types) ?? []).filter((name) => (positions.get(name) ?? -1) < position);
 }
+
+interface DecoratedMethods {
+  /** The position of each property among all properties of the prototype. */
+  readonly positions: ReadonlyMap<string, number>;
+  /** The names of methods with a rule or a skip, by the array of their parameters' types. */
+  readonly byTypes: ReadonlyMap<unknown, readonly string[]>;
+}
+
+/** Read once for all handlers of a class: a class may have many. */
+const decoratedMethodsOf = cachedInTurn((owner: object): DecoratedMethods => {
+  const positions = new Map(Object.getOwnPropertyNames(owner).map((name, position) => [name, position]));
+  const byTypes = new Map<unknown, string[]>();
+  for (const name of declaredNames(owner)) {
+    if (!positions.has(name)) continue;
+    const types: unknown = Reflect.getOwnMetadata(PARAMETER_TYPES, owner, name);
+    const same = byTypes.get(types);
+    if (same === undefined) byTypes.set(types, [name]);
+    else same.push(name);
+  }
+  return { positions, byTypes };
+});
 
 /** The marks of a function and of the functions that it inherits from. */
 function inheritedMarksOf(method: object): HandlerPlace[] {

@@ -125,8 +125,8 @@ function add(key: string, item: Declaration<unknown>, target: Target, handler: s
     handler,
   );
   if (handler === undefined) return;
-  const handlers = new Set([...declaredNames(target), handler]);
-  define(HANDLERS, [...handlers], target, undefined);
+  const handlers = declaredNames(target);
+  if (!handlers.includes(handler)) define(HANDLERS, [...handlers, handler], target, undefined);
 }
 
 function define(key: string, value: unknown, target: Target, handler: string | undefined): void {

@@ -1,3 +1,5 @@
+import { cachedInTurn } from './turn-cache.js';
+
 /** The current function of a method; accessors are not run. */
 export function methodAt(target: object, name: string): object | undefined {
   const value: unknown = Object.getOwnPropertyDescriptor(ownerOf(target, name), name)?.value;
@@ -18,31 +20,25 @@ export function methodNames(prototype: unknown): string[] {
 }
 
 /** All names under which a class has the function of a method. A guard cannot tell by which of them it was called. */
-export function namesOfMethod(prototype: object, name: string): string[] {
-  const methods = methodsOf(prototype);
-  const method = methods.get(name);
-  if (method === undefined) return [name];
-  return [...methods.keys()].filter((other) => methods.get(other) === method);
+export function namesOfMethod(prototype: object, name: string): readonly string[] {
+  const method = methodsOf(prototype).get(name);
+  return (method && namesByMethod(prototype).get(method)) ?? [name];
 }
 
-/** Planning reads the methods of one class many times in one turn. In a later turn they may have changed. */
-const recent = new Map<unknown, ReadonlyMap<string, object>>();
+const methodsOf = cachedInTurn(readMethods);
 
-function methodsOf(prototype: unknown): ReadonlyMap<string, object> {
-  const known = recent.get(prototype);
-  if (known !== undefined) return known;
-  const methods = readMethods(prototype);
-  if (recent.size === 0) {
-    queueMicrotask(() => {
-      recent.clear();
-    });
+const namesByMethod = cachedInTurn((prototype: unknown): ReadonlyMap<object, readonly string[]> => {
+  const names = new Map<object, string[]>();
+  for (const [name, method] of methodsOf(prototype)) {
+    const same = names.get(method);
+    if (same === undefined) names.set(method, [name]);
+    else same.push(name);
   }
-  recent.set(prototype, methods);
-  return methods;
-}
+  return names;
+});
 
 /** Methods by name; accessors are not run. */
-function readMethods(prototype: unknown): Map<string, object> {
+function readMethods(prototype: unknown): ReadonlyMap<string, object> {
   const methods = new Map<string, object>();
   for (let at = prototype; isObject(at) && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
     for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at))) {

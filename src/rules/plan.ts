@@ -1,6 +1,6 @@
 import { formatForLog, invalidRule } from '../core/errors.js';
 import type { Attempt } from '../core/mistakes.js';
-import { planRule } from './plan-rule.js';
+import { planOnce } from './plan-once.js';
 import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-rule.js';
 import { mistakeInName } from './skip-names.js';
 
@@ -77,22 +77,26 @@ export function planOf(
   const rules = declared.flatMap((rule) => planned.get(rule) ?? []);
   rejectSharedCounters(rules, attempt);
   if (rules.length === 0) return undefined;
-  const plan = toPlan(withDistinctNames(rules), traits);
-  return { ...plan, handlerOnly: handlerOnly(plan, traits) };
+  const named = withDistinctNames(rules);
+  return toPlan(named, traits, handlerOnly(named, traits));
 }
 
 function planDeclared(declared: DeclaredRule, owner: Owner, defaults: RuleDefaults): PlannedRule {
   if (declared.error !== undefined) throw declared.error;
-  return planRule(declared, owner, defaults);
+  return planOnce(declared, owner, defaults);
 }
 
-function handlerOnly(plan: Plan, traits: HandlerTraits): Plan | undefined {
-  const rules = plan.rules.filter(({ level }) => level === 'handler');
-  if (rules.length === plan.rules.length) return plan;
-  return rules.length === 0 ? undefined : toPlan(rules, traits);
+function handlerOnly(rules: readonly PlannedRule[], traits: HandlerTraits): Plan | undefined {
+  const own = rules.filter(({ level }) => level === 'handler');
+  if (own.length === 0) return undefined;
+  return toPlan(own.length === rules.length ? rules : own, traits, undefined);
 }
 
-function toPlan(rules: readonly PlannedRule[], { showsVerdict, redirects }: HandlerTraits): Plan {
+function toPlan(
+  rules: readonly PlannedRule[],
+  { showsVerdict, redirects }: HandlerTraits,
+  handlerOnly: Plan | undefined,
+): Plan {
   const hasCountWhen = rules.some(({ shouldCount }) => shouldCount !== undefined);
   return {
     rules,
@@ -102,7 +106,7 @@ function toPlan(rules: readonly PlannedRule[], { showsVerdict, redirects }: Hand
     redirects,
     keepsDecision: hasCountWhen || showsVerdict,
     hasShadows: rules.some(({ shadow }) => shadow),
-    handlerOnly: undefined,
+    handlerOnly,
   };
 }
 
@@ -185,6 +189,6 @@ function withDistinctNames(rules: readonly PlannedRule[]): PlannedRule[] {
     let name = rule.name;
     for (let n = 2; taken.has(name); n++) name = `${rule.name}-${n}`;
     taken.add(name);
-    return { ...rule, name };
+    return name === rule.name ? rule : { ...rule, name };
   });
 }

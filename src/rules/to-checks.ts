@@ -36,7 +36,7 @@ export function toChecks(
   context: ExecutionContext,
   onShadowFailed: (error: unknown) => void,
 ): MaybePromise<PlannedCheck[] | MissingKey> {
-  if (plan.isStatic) return collect(plan.rules.map((rule) => resolveStatic(rule, request, context)));
+  if (plan.isStatic) return toStaticChecks(plan.rules, request, context);
   return all<Resolved[], PlannedCheck[] | MissingKey>(
     plan.rules.map((rule) => {
       const resolved = attempt(() => resolveRule(rule, request, context));
@@ -44,6 +44,21 @@ export function toChecks(
     }),
     collect,
   );
+}
+
+/** Resolves rules without functions, synchronously. */
+function toStaticChecks(
+  rules: readonly PlannedRule[],
+  request: LimitedRequest,
+  context: ExecutionContext,
+): PlannedCheck[] | MissingKey {
+  const resolved = rules.map((rule) => resolveStatic(rule, request, context));
+  // mostly all rules apply, and nothing is left to collect
+  return resolved.every(isCheck) ? resolved : collect(resolved);
+}
+
+function isCheck(resolved: Resolved): resolved is PlannedCheck {
+  return resolved !== undefined && 'key' in resolved;
 }
 
 /** Resolves a rule without functions, synchronously. */
@@ -65,7 +80,7 @@ function collect(resolved: readonly Resolved[]): PlannedCheck[] | MissingKey {
   const checks: PlannedCheck[] = [];
   for (const one of resolved) {
     if (one === undefined) continue;
-    if (!('key' in one)) return one;
+    if (!isCheck(one)) return one;
     checks.push(one);
   }
   return checks;

@@ -3,7 +3,7 @@ import type { LimitedRequest } from '../core/request.js';
 import type { CompiledKey } from './key/key-types.js';
 import type { OnMissingKey, Scope } from './rule.js';
 import { labelOf } from './rule-label.js';
-import { type ValueKind, type WatchedValue, watchedValues } from './watched-values.js';
+import { canLackValues, type ValueKind, type WatchedValue, watchedValues } from './watched-values.js';
 
 /** The part of a planned rule that a watch needs. */
 export interface WatchedRule {
@@ -59,22 +59,14 @@ interface CountedValue extends WatchedValue {
  * so: most likely its name is misspelled, or it is set too late.
  */
 export class ValueWatch {
-  private unseen: readonly CountedValue[];
+  /** The values that no request has had yet. Read at the first request without one: of most rules, no request lacks one. */
+  private unseen: readonly CountedValue[] | undefined;
 
-  constructor(
-    { key, level }: Pick<WatchedRule, 'key' | 'level'>,
-    private readonly log: Pick<Log, 'warn'>,
-  ) {
-    this.unseen = watchedValues(key).map((value) => ({
-      ...value,
-      enough: level === 'app' || value.kind === 'user' ? MANY : FEW,
-      count: 0,
-    }));
-  }
+  constructor(private readonly log: Pick<Log, 'warn'>) {}
 
-  /** Whether there is nothing to watch, or no more. */
+  /** Whether there is nothing more to watch. */
   get isOver(): boolean {
-    return this.unseen.length === 0;
+    return this.unseen?.length === 0;
   }
 
   /** Call it for each request of a rule that has this watch. Handlers may share it, each with its own copy of the rule. */
@@ -85,18 +77,27 @@ export class ValueWatch {
   }
 
   private count(rule: WatchedRule, request: LimitedRequest): void {
-    this.unseen = this.unseen.filter((value) => {
+    const unseen = (this.unseen ?? countedValues(rule)).filter((value) => {
       const isIn = value.isIn(request);
       if (isIn === false) value.count++;
       return isIn !== true;
     });
-    const missing = this.unseen.filter(({ count, enough }) => count >= enough);
+    this.unseen = unseen;
+    const missing = unseen.filter(({ count, enough }) => count >= enough);
     const [first] = missing;
     if (first === undefined) return;
     this.unseen = [];
     const names = missing.filter(({ kind }) => kind === first.kind).map(({ name }) => name);
     this.log.warn('FREQ_LIMIT_VALUE_ALWAYS_MISSING', textOf(rule, first, names.join(' or ')));
   }
+}
+
+function countedValues({ key, level }: WatchedRule): CountedValue[] {
+  return watchedValues(key).map((value) => ({
+    ...value,
+    enough: level === 'app' || value.kind === 'user' ? MANY : FEW,
+    count: 0,
+  }));
 }
 
 function textOf(rule: WatchedRule, { kind, enough }: CountedValue, name: string): string {
@@ -121,8 +122,9 @@ export class ValueWatches {
 
   /** The watch of a rule, one for all handlers that its declaration applies to; `undefined` if there is nothing to watch. */
   of(rule: WatchedRule): ValueWatch | undefined {
+    if (!canLackValues(rule.key)) return undefined;
     const id = identityOf(rule);
-    const watch = this.watches.get(id) ?? new ValueWatch(rule, this.log);
+    const watch = this.watches.get(id) ?? new ValueWatch(this.log);
     this.watches.set(id, watch);
     return watch.isOver ? undefined : watch;
   }

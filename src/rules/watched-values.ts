@@ -15,6 +15,11 @@ export interface WatchedValue {
   readonly isIn: (request: LimitedRequest) => boolean | undefined;
 }
 
+/** Whether requests may lack a value of a key. */
+export function canLackValues({ isDynamic, paths }: CompiledKey): boolean {
+  return isDynamic || paths.some((path) => path !== 'ip');
+}
+
 /** The values of a key that requests may lack. An address is not one of them: it has a warning of its own. */
 export function watchedValues(key: CompiledKey): WatchedValue[] {
   const byPath = new Map(key.readers.map((reader) => [reader.path, reader]));

@@ -137,6 +137,11 @@ describe('an allowed request', () => {
     expect(isFreqLimitExceeded(await errorOf(guard.canActivate(contextOf())))).toBe(true);
   });
 
+  it('needs no promise if nothing has to wait', () => {
+    expect(guardWith({}).guard.canActivate(contextOf())).toBe(true);
+    expect(guardWith({ rules: undefined }).guard.canActivate(contextOf())).toBe(true);
+  });
+
   it('saves the decision for its handler only if the plan needs it', async () => {
     const [plain, counting] = [contextOf(), contextOf()];
     await guardWith({}).guard.canActivate(plain);

@@ -5,14 +5,19 @@ import { idToScalar } from './ids.js';
 import { joinTexts, textOfAll } from './key-text.js';
 import type { CompiledKey, FromContext, KeyPart } from './key-types.js';
 import { NO_NORMALIZATION, type Normalization, normalizeValue } from './normalize.js';
+import { cachedInTurn } from '../turn-cache.js';
 import { compileTemplate, EXPECTED_KEY } from './template.js';
+
+/** Most rules of an application have one of a few keys. */
+const compilePlain = cachedInTurn((template: string) => compileTemplate(template, NO_NORMALIZATION));
 
 /**
  * Checks and parses a key.
  * @throws {TypeError} if it is not a key; the message says how to write one
  */
 export function compileKey(spec: unknown, normalization: Normalization = NO_NORMALIZATION): CompiledKey {
-  if (typeof spec === 'string') return compileTemplate(spec, normalization);
+  if (typeof spec === 'string')
+    return normalization === NO_NORMALIZATION ? compilePlain(spec) : compileTemplate(spec, normalization);
   if (typeof spec === 'function') return compileFunction(spec as FromContext<unknown>, normalization);
   if (Array.isArray(spec) && spec.length > 0) return compileArray(spec as readonly KeyPart[], normalization);
   throw new TypeError(`${formatForLog(spec)} is not a key; use ${EXPECTED_KEY}`);

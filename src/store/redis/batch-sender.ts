@@ -1,6 +1,6 @@
 import type { CheckResult } from '../../core/check.js';
 import { consumeInGroups, type GroupStore, groupChecks } from '../../core/split-request.js';
-import { Batch, type PendingRequest, type UnsentRequest } from './batch.js';
+import { Batch, PendingRequest, type UnsentRequest } from './batch.js';
 import type { ConsumeCalls } from './consume-calls.js';
 import { Deadline } from './deadline.js';
 import { prefixWithTag } from './hash-tags.js';
@@ -31,10 +31,10 @@ export class BatchSender {
   }
 
   /** Sends a request in a batch of its own. */
-  sendAlone({ checks, charging, onEnds }: UnsentRequest, deadline?: Deadline): Promise<CheckResult[]> {
-    return new Promise((resolve, reject) => {
-      this.send(Batch.of({ checks, charging, onEnds, resolve, reject }), deadline);
-    });
+  sendAlone(unsent: UnsentRequest, deadline?: Deadline): Promise<CheckResult[]> {
+    const request = new PendingRequest(unsent);
+    this.send(Batch.of(request), deadline);
+    return request.results;
   }
 
   private isMoving(batch: Batch): boolean {
@@ -49,7 +49,7 @@ export class BatchSender {
   };
 
   private sendByKeys(batch: Batch, deadline: Deadline): void {
-    for (const { request } of batch.members) void this.sendByKey(request, deadline);
+    for (const request of batch.requests) void this.sendByKey(request, deadline);
   }
 
   private async sendByKey(request: PendingRequest, deadline: Deadline): Promise<void> {

@@ -12,19 +12,35 @@ const MAX_KEYS = 64;
  */
 const MAX_CHECKS = 256;
 
-/** A request that waits for its results. */
-export interface PendingRequest {
+/** What a request wants from the store. */
+export interface UnsentRequest {
   readonly checks: readonly Check[];
   /** Whether its checks are charged; else they are only peeked at. */
   readonly charging: boolean;
   /** If given: called with the end of the window of each result, by the server's clock in milliseconds. */
   readonly onEnds: ((endsAtMs: readonly number[], results: readonly CheckResult[]) => void) | undefined;
-  resolve(results: CheckResult[]): void;
-  reject(error: unknown): void;
 }
 
-/** A request before somebody waits for it. */
-export type UnsentRequest = Omit<PendingRequest, 'resolve' | 'reject'>;
+/** A request that waits for its results. */
+export class PendingRequest implements UnsentRequest {
+  readonly checks: readonly Check[];
+  readonly charging: boolean;
+  readonly onEnds: UnsentRequest['onEnds'];
+  /** The counter of each check, once the request is in a batch. */
+  counters: readonly CounterEntry[] = [];
+  resolve!: (results: CheckResult[]) => void;
+  reject!: (error: unknown) => void;
+  readonly results = new Promise<CheckResult[]>((resolve, reject) => {
+    this.resolve = resolve;
+    this.reject = reject;
+  });
+
+  constructor({ checks, charging, onEnds }: UnsentRequest) {
+    this.checks = checks;
+    this.charging = charging;
+    this.onEnds = onEnds;
+  }
+}
 
 /** A counter of a call, with what all checks on it amount to. */
 export interface CounterEntry extends CounterName {
@@ -41,24 +57,12 @@ export interface CounterEntry extends CounterName {
   leftMs: number;
 }
 
-/** A check with its counter. */
-export interface CountedCheck {
-  readonly check: Check;
-  readonly counter: CounterEntry;
-}
-
-/** A request of a call. */
-export interface BatchMember {
-  readonly request: PendingRequest;
-  readonly counted: readonly CountedCheck[];
-}
-
 /** Up to this many counters, it takes less time to compare each than to look one up. */
 const MAX_COMPARED = 8;
 
 /** The requests of one call of lua/consume.lua. */
 export class Batch {
-  readonly members: BatchMember[] = [];
+  readonly requests: PendingRequest[] = [];
   /** Each counter once, in the order of arrival. */
   readonly counters: CounterEntry[] = [];
   /** The number of checks of all its requests. */
@@ -80,7 +84,7 @@ export class Batch {
 
   /** The number of its requests. */
   get size(): number {
-    return this.members.length;
+    return this.requests.length;
   }
 
   /** Whether it has several counters, and so could be sent as several calls. */
@@ -105,15 +109,15 @@ export class Batch {
 
   add(request: PendingRequest): void {
     const { checks, charging } = request;
-    const counted = checks.map((check) => ({ check, counter: this.addCheck(check, charging) }));
-    this.members.push({ request, counted });
+    request.counters = checks.map((check) => this.addCheck(check, charging));
+    this.requests.push(request);
     this.wantsEnds ||= request.onEnds !== undefined;
     this.checkCount += checks.length;
     this.totalCost += costOf(checks);
   }
 
   fail(error: unknown): void {
-    for (const { request } of this.members) request.reject(error);
+    for (const request of this.requests) request.reject(error);
   }
 
   private addCheck(check: Check, charging: boolean): CounterEntry {

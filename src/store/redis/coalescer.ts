@@ -1,6 +1,6 @@
 import timers from 'node:timers';
 import type { Check, CheckResult } from '../../core/check.js';
-import { Batch, type UnsentRequest } from './batch.js';
+import { Batch, PendingRequest, type UnsentRequest } from './batch.js';
 
 // taken from the module at load time, so that a test's fake timers cannot keep requests waiting
 const { setImmediate } = timers;
@@ -23,7 +23,10 @@ export interface BatchWriter {
 export class Coalescer {
   private batches: Batch[] = [];
   /** The batch that still takes requests, for each hash tag. */
-  private readonly open = new Map<string, Batch>();
+  private openBatches = new Map<string, Batch>();
+  /** The one that took the last request, and its tag. Without a Cluster there is only this one. */
+  private lastBatch: Batch | undefined;
+  private lastTag = '';
 
   constructor(
     private readonly writer: BatchWriter,
@@ -31,12 +34,11 @@ export class Coalescer {
     private readonly coalesce: boolean,
   ) {}
 
-  add(tag: string, request: UnsentRequest): Promise<CheckResult[]> {
-    return new Promise((resolve, reject) => {
-      const { checks, charging, onEnds } = request;
-      this.batchFor(tag, checks).add({ checks, charging, onEnds, resolve, reject });
-      if (!this.coalesce) this.flush();
-    });
+  add(tag: string, unsent: UnsentRequest): Promise<CheckResult[]> {
+    const request = new PendingRequest(unsent);
+    this.batchFor(tag, request.checks).add(request);
+    if (!this.coalesce) this.flush();
+    return request.results;
   }
 
   /** Sends what has been collected, and later requests at once. */
@@ -46,23 +48,33 @@ export class Coalescer {
   }
 
   private batchFor(tag: string, checks: readonly Check[]): Batch {
-    const open = this.open.get(tag);
-    if (open?.fits(checks) === true) return open;
-    if (this.batches.length === 0 && this.coalesce)
-      setImmediate(() => {
-        this.flush();
-      });
-    const batch = new Batch();
-    this.batches.push(batch);
-    this.open.set(tag, batch);
+    const open = tag === this.lastTag ? this.lastBatch : this.openBatches.get(tag);
+    const batch = open?.fits(checks) === true ? open : this.newBatch();
+    if (tag !== this.lastTag) this.switchTo(tag);
+    this.lastBatch = batch;
     return batch;
   }
 
-  private flush(): void {
+  private newBatch(): Batch {
+    if (this.batches.length === 0 && this.coalesce) setImmediate(this.flush);
+    const batch = new Batch();
+    this.batches.push(batch);
+    return batch;
+  }
+
+  private switchTo(tag: string): void {
+    if (this.lastBatch !== undefined) this.openBatches.set(this.lastTag, this.lastBatch);
+    this.lastTag = tag;
+  }
+
+  private readonly flush = (): void => {
     if (this.batches.length === 0) return;
     const { batches } = this;
     this.batches = [];
-    this.open.clear();
+    this.lastBatch = undefined;
+    // Not `clear`: a cleared map keeps a reference from its old table to the new one. Once a table is in the heap's old part,
+    // this chain would keep the batches of all later turns alive until the next full garbage collection.
+    if (this.openBatches.size > 0) this.openBatches = new Map();
     this.writer.write(batches);
-  }
+  };
 }

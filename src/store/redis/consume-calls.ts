@@ -8,7 +8,7 @@ import { isAboutKey, isFull, isMoving, ReplyError, toFailure } from './errors.js
 import type { FullServers } from './full-servers.js';
 import { consumeLua } from './lua.generated.js';
 import { Script } from './script.js';
-import type { ScriptCall, Sender } from './sender.js';
+import type { CallListener, ScriptCall, Sender } from './sender.js';
 import type { ServerHealth } from './server-health.js';
 import type { Servers } from './servers.js';
 
@@ -27,82 +27,90 @@ export interface ConsumeCallsParts {
 /** Called for a batch of which nothing was run, because its slot is moving. */
 export type OnMoving = (batch: Batch, deadline: Deadline) => void;
 
-/** A batch whose call was sent. */
-interface SentBatch {
-  readonly batch: Batch;
-  readonly call: ScriptCall;
-  readonly breaker: Breaker;
-  readonly onMoving: OnMoving;
-}
-
 /** Calls lua/consume.lua: gives the requests of a batch their results, and reports the outcome to the server's health. */
 export class ConsumeCalls {
   constructor(private readonly parts: ConsumeCallsParts) {}
 
-  /** Sends a batch. Not `async`: with few requests for each call, its promises would cost more than the rest. */
   send(batch: Batch, deadline: Deadline, onMoving: OnMoving): void {
-    const { sender, servers, health } = this.parts;
-    const server = servers.of(batch.someKey);
+    new ConsumeCall(this.parts, batch, deadline, onMoving).send();
+  }
+}
+
+/** The call of one batch. */
+class ConsumeCall implements ScriptCall, CallListener {
+  readonly server: string;
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+  private readonly breaker: Breaker;
+
+  constructor(
+    private readonly parts: ConsumeCallsParts,
+    private readonly batch: Batch,
+    readonly deadline: Deadline,
+    private readonly onMoving: OnMoving,
+  ) {
+    this.server = parts.servers.of(batch.someKey);
     const { keys, args } = encodeBatch(batch);
-    const call = { keys, args, server, requests: batch.size, deadline };
-    const sent = { batch, call, breaker: health.breakerOf(server), onMoving };
+    this.keys = keys;
+    this.args = args;
+    this.breaker = parts.health.breakerOf(this.server);
+  }
+
+  get requests(): number {
+    return this.batch.size;
+  }
+
+  send(): void {
     try {
-      sender.call(CONSUME, call).then(
-        (reply) => {
-          this.onReply(sent, reply);
-        },
-        (error: unknown) => {
-          this.onError(sent, error);
-        },
-      );
+      this.parts.sender.send(CONSUME, this, this);
     } catch (error) {
       // a client that was passed may throw
-      this.fail(sent, error);
+      this.fail(error);
     }
   }
 
-  private onReply(sent: SentBatch, reply: unknown): void {
-    if (sent.batch.changesCounters) this.parts.fullServers.noteRoom(sent.call.server);
-    this.read(sent, reply);
+  onReply(reply: unknown): void {
+    if (this.batch.changesCounters) this.parts.fullServers.noteRoom(this.server);
+    this.read(reply);
   }
 
-  private onError(sent: SentBatch, error: unknown): void {
+  onError(error: unknown): void {
     // a full server refused the first write, so nothing is counted
-    if (isFull(error) && this.parts.fullServers.admits(sent.call.server)) void this.callFull(sent, error);
-    else this.fail(sent, error);
+    if (isFull(error) && this.parts.fullServers.admits(this.server)) void this.callFull(error);
+    else this.fail(error);
   }
 
-  private fail({ batch, call, breaker, onMoving }: SentBatch, error: unknown): void {
+  private fail(error: unknown): void {
+    const { batch, breaker, server } = this;
     const { sender, health } = this.parts;
-    if (batch.isDivisible && isMoving(error)) onMoving(batch, call.deadline);
-    else batch.fail(health.noteFailure(breaker, sender.explain(call.server, error)));
+    if (batch.isDivisible && isMoving(error)) this.onMoving(batch, this.deadline);
+    else batch.fail(health.noteFailure(breaker, sender.explain(server, error)));
   }
 
   /** Calls the script once more with the flag for a full server, for a limited number of new counters. */
-  private async callFull(sent: SentBatch, error: unknown): Promise<void> {
+  private async callFull(error: unknown): Promise<void> {
     const { sender, fullServers, log } = this.parts;
-    const { call } = sent;
     let reply: unknown;
     try {
-      reply = await sender.call(CONSUME_WHEN_FULL, call);
+      reply = await sender.call(CONSUME_WHEN_FULL, this);
     } catch (second) {
       // servers before Redis 7 do not know the flag
-      this.fail(sent, formatError(second).includes('compiling') ? error : second);
+      this.fail(formatError(second).includes('compiling') ? error : second);
       return;
     }
-    fullServers.noteFull(call.server);
+    fullServers.noteFull(this.server);
     log.error(
       'FREQ_LIMIT_STORE_FULL',
       'full',
       'Redis is full (maxmemory), so only a limited number of new counters is created; raise maxmemory, or give the ' +
         'limiter its own Redis',
     );
-    this.read(sent, reply);
+    this.read(reply);
   }
 
   /** Gives each request its results. */
-  private read(sent: SentBatch, reply: unknown): void {
-    const { batch, call, breaker } = sent;
+  private read(reply: unknown): void {
+    const { batch, breaker } = this;
     const { health, fullServers } = this.parts;
     let errorOfServer: ReplyError | undefined;
     try {
@@ -112,9 +120,9 @@ export class ConsumeCalls {
         errorOfServer = error;
         return toFailure(error);
       });
-      fullServers.noteCreated(call.server, created);
+      fullServers.noteCreated(this.server, created);
     } catch (error) {
-      this.fail(sent, error);
+      this.fail(error);
       return;
     }
     if (errorOfServer === undefined) health.noteSuccess(breaker, batch.changesCounters);

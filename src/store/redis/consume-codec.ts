@@ -1,5 +1,5 @@
 import { type Check, type CheckResult, toResult } from '../../core/check.js';
-import type { Batch, BatchMember, CountedCheck, CounterEntry } from './batch.js';
+import type { Batch, CounterEntry, PendingRequest } from './batch.js';
 import { isIntegerText, toInteger, UnexpectedReplyError } from './reply-values.js';
 
 // The only place that knows the positions of the arguments and the reply of lua/consume.lua.
@@ -12,21 +12,16 @@ const WANTS_ENDS = '@';
 
 /** KEYS and ARGV of the call. Counters with the same window, limit and cost are a run of KEYS. Call it once for a batch. */
 export function encodeBatch(batch: Batch): { readonly keys: string[]; readonly args: string[] } {
+  const { counters } = batch;
   const keys: string[] = [];
   const args = [''];
-  let from = 0;
-  for (const first of batch.counters) {
-    if (first.keyIndex === 0) {
-      const before = keys.length;
-      addRun(keys, first, batch.counters, from);
-      args.push(
-        String(first.windowMs),
-        limitText(first.limit),
-        costText(first.cost),
-        String(keys.length - before),
-      );
-    }
-    from++;
+  for (let from = 0; from < counters.length; from++) {
+    const first = counters[from];
+    if (first?.keyIndex !== 0) continue;
+    const before = keys.length;
+    addRun(keys, first, counters, from);
+    const { windowMs, limit, cost } = first;
+    args.push(String(windowMs), limitText(limit), costText(cost), String(keys.length - before));
   }
   args[0] = requestsText(batch);
   return { keys, args };
@@ -45,16 +40,17 @@ function isAlike(a: CounterEntry, b: CounterEntry): boolean {
 }
 
 /** The requests as the script reads them if not all of them pass. */
-function requestsText({ members, wantsEnds }: Batch): string {
+function requestsText({ requests, wantsEnds }: Batch): string {
   let text = wantsEnds ? WANTS_ENDS : '';
-  for (const { request, counted } of members) {
-    for (const one of counted) text += checkText(one, request.charging);
+  for (const { checks, counters, charging } of requests) {
+    for (let i = 0; i < checks.length; i++) text += checkText(checks[i], counters[i], charging);
     text += '0,';
   }
   return text;
 }
 
-function checkText({ check, counter }: CountedCheck, charging: boolean): string {
+function checkText(check: Check | undefined, counter: CounterEntry | undefined, charging: boolean): string {
+  if (check === undefined || counter === undefined) return '';
   if (!charging) return `${counter.keyIndex},${NO_LIMIT},0,`;
   const { limit, cost, countDenied } = check;
   return `${countDenied ? '-' : ''}${counter.keyIndex},${limitText(limit)},${cost},`;
@@ -93,16 +89,17 @@ function readAll(batch: Batch, values: readonly unknown[], ends: readonly number
     if (counter.used === 0 && counter.cost > 0) created++;
     counter.leftMs = toInteger(values[2 * counter.keyIndex]);
   }
-  for (const member of batch.members) {
-    const { charging } = member.request;
-    const results = member.counted.map((one) => nextResult(one, charging));
-    resolve(member, results, ends);
+  for (const request of batch.requests) {
+    const { checks, counters, charging } = request;
+    const results = checks.map((check, i) => nextResult(check, counters[i], charging));
+    resolve(request, results, ends);
   }
   return created;
 }
 
 /** The result of the next check on a counter. */
-function nextResult({ check, counter }: CountedCheck, charging: boolean): CheckResult {
+function nextResult(check: Check, counter: CounterEntry | undefined, charging: boolean): CheckResult {
+  if (counter === undefined) throw new UnexpectedReplyError();
   if (charging) counter.used += check.cost;
   const { used, leftMs } = counter;
   return toResult(check, charging || used + check.cost <= check.limit, used, used === 0 ? 0 : leftMs);
@@ -118,20 +115,20 @@ function readEach(
   let created = 0;
   // the first value is the kind of the reply
   let next = 1;
-  for (const member of batch.members) {
-    const { checks, charging } = member.request;
+  for (const request of batch.requests) {
+    const { checks, charging } = request;
     const from = next;
     next += 2 * checks.length;
     const error = values[from];
     if (typeof error === 'string' && !isIntegerText(error)) {
-      member.request.reject(toError(error));
+      request.reject(toError(error));
       continue;
     }
     const results = checks.map((check, i) =>
       readResult(check, charging, values[from + 2 * i], values[from + 2 * i + 1]),
     );
     if (charging) created += createdBy(checks, results);
-    resolve(member, results, ends);
+    resolve(request, results, ends);
   }
   return created;
 }
@@ -154,9 +151,9 @@ function createdBy(checks: readonly Check[], results: readonly CheckResult[]): n
   return created;
 }
 
-function resolve({ request, counted }: BatchMember, results: CheckResult[], ends: readonly number[]): void {
+function resolve(request: PendingRequest, results: CheckResult[], ends: readonly number[]): void {
   if (request.onEnds !== undefined) {
-    const ownEnds = counted.map(({ counter }) => ends[counter.keyIndex - 1] ?? 0);
+    const ownEnds = request.counters.map(({ keyIndex }) => ends[keyIndex - 1] ?? 0);
     request.onEnds(ownEnds, results);
   }
   request.resolve(results);

@@ -18,7 +18,8 @@ export class TimeoutError extends Error {
  * blocked process is not mistaken for a slow server.
  */
 export class Deadline {
-  private readonly endsAtMs: number;
+  /** By `listeningClock`. */
+  readonly endsAtMs: number;
 
   constructor(ms: number) {
     this.endsAtMs = listeningClock.now() + ms;
@@ -30,49 +31,69 @@ export class Deadline {
   }
 
   /** Resolves with the answer; rejects with a `TimeoutError` if it does not come in time. */
-  wait<T>(answer: Promise<T>, onTimeout?: () => void): Promise<T> {
+  wait<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const wait = new Wait(this.endsAtMs, reject, onTimeout);
-      listeningClock.add(wait);
-      answer.then(
-        (value) => {
-          wait.end();
-          resolve(value);
-        },
-        (error: unknown) => {
-          wait.end();
-          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it is passed on as it is
-          reject(error);
-        },
-      );
+      new PromisedWait(this, resolve, reject).follow(answer);
     });
   }
 }
 
-/** The wait for one answer. */
-class Wait implements Waiting {
+/**
+ * A wait for one answer. It ends once: with the answer, its error, or a `TimeoutError`. It is not a promise, because each call
+ * has one, and promises around the one of the client would cost more than the rest of it.
+ */
+export abstract class Wait<T> implements Waiting {
   waitIndex = -1;
   private hasEnded = false;
 
-  constructor(
-    private readonly endsAtMs: number,
-    private readonly reject: (error: Error) => void,
-    private readonly onTimeout: (() => void) | undefined,
-  ) {}
+  constructor(private readonly deadline: Deadline) {}
+
+  /** Waits for an answer; after `onError`, perhaps for another one within the same time. */
+  follow(answer: Promise<T>): void {
+    this.hasEnded = false;
+    listeningClock.add(this);
+    answer.then(
+      (value) => {
+        if (this.end()) this.onAnswer(value);
+      },
+      (error: unknown) => {
+        if (this.end()) this.onError(error);
+      },
+    );
+  }
 
   onTick(clockMs: number): number | undefined {
-    if (clockMs < this.endsAtMs) return this.endsAtMs - clockMs;
+    const { endsAtMs } = this.deadline;
+    if (clockMs < endsAtMs) return endsAtMs - clockMs;
     afterLastRead(() => {
-      if (!this.hasEnded) this.onTimeout?.();
-      this.reject(new TimeoutError());
+      if (this.end()) this.onTimeout(new TimeoutError());
     });
     return undefined;
   }
 
-  /** The answer has come. */
-  end(): void {
+  protected abstract onAnswer(value: T): void;
+  protected abstract onError(error: unknown): void;
+
+  protected onTimeout(error: TimeoutError): void {
+    this.onError(error);
+  }
+
+  /** Returns whether it has not ended before. */
+  private end(): boolean {
+    if (this.hasEnded) return false;
     this.hasEnded = true;
     listeningClock.delete(this);
+    return true;
+  }
+}
+
+class PromisedWait<T> extends Wait<T> {
+  constructor(
+    deadline: Deadline,
+    protected readonly onAnswer: (value: T) => void,
+    protected readonly onError: (error: unknown) => void,
+  ) {
+    super(deadline);
   }
 }
 

@@ -168,7 +168,7 @@ export class RedisStore implements Store {
     const request = { checks: tagged, charging, onEnds };
     // a request that has waited already has less time than others, so it is sent on its own
     if (deadline !== undefined) return batches.sendAlone(request, deadline);
-    return coalescer.add(prefixWithTag(first.key), request);
+    return coalescer.add(servers.isCluster ? prefixWithTag(first.key) : '', request);
   }
 
   /**

@@ -16,12 +16,37 @@ export class Script {
    * may have counted, so it is not sent again.
    */
   run(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    const call = poolsCalls(client) ? callAlone : callPlainly;
-    return call(client, 'evalsha', this.sha1, keys, args).then(undefined, (error: unknown) => {
-      if (!formatError(error).startsWith('NOSCRIPT')) throw error;
-      return call(client, 'eval', this.source, keys, args);
+    return this.runBySha(client, keys, args).then(undefined, (error: unknown) => {
+      if (!isMissing(error)) throw error;
+      return this.runWhole(client, keys, args);
     });
   }
+
+  /** Runs the script by its SHA-1, and fails if the server does not have it. */
+  runBySha(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return send(client, 'evalsha', this.sha1, keys, args);
+  }
+
+  /** Sends the whole script, which the server stores and runs. */
+  runWhole(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return send(client, 'eval', this.source, keys, args);
+  }
+}
+
+/** Whether the server does not have the script, so that nothing was run. */
+export function isMissing(error: unknown): boolean {
+  return formatError(error).startsWith('NOSCRIPT');
+}
+
+function send(
+  client: RedisClient,
+  command: 'evalsha' | 'eval',
+  script: string,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<unknown> {
+  const call = poolsCalls(client) ? callAlone : callPlainly;
+  return call(client, command, script, keys, args);
 }
 
 type SendScript = (

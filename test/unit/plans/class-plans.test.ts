@@ -144,3 +144,26 @@ it('the traits of a handler are those of its decorators', () => {
   expect(traits('moved')).toEqual({ redirects: true, showsVerdict: false });
   expect(traits('shows')).toEqual({ redirects: false, showsVerdict: true });
 });
+
+describe('a class with 1,000 handlers', () => {
+  class Many {}
+  const names = Array.from({ length: 1_000 }, (_, i) => `handler${i}`);
+  for (const name of names) {
+    const descriptor = { value: () => name, writable: true, configurable: true };
+    Object.defineProperty(Many.prototype, name, descriptor);
+    // as compilers do for each method
+    Reflect.defineMetadata('design:paramtypes', [String], Many.prototype, name);
+    const decorators = [Get(name), FreqLimit('1m', 5), FreqLimit('1h', 50)];
+    for (const decorate of decorators) decorate(Many.prototype, name, descriptor);
+  }
+
+  it('is planned in time that does not grow with the square of the number', () => {
+    const from = performance.now();
+    const plans = plansOf(Many);
+    expect(plans.methods()).toHaveLength(1_000);
+    expect(plans.errors()).toEqual([]);
+    expect(plans.isDecorated()).toBe(true);
+    // some 100 ms; about ten seconds if each handler looks at all others for each of them
+    expect(performance.now() - from).toBeLessThan(3_000);
+  });
+});

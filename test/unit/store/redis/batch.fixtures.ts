@@ -1,5 +1,5 @@
 import type { Check, CheckResult } from '../../../../src/core/check.js';
-import { Batch, type UnsentRequest } from '../../../../src/store/redis/batch.js';
+import { Batch, PendingRequest, type UnsentRequest } from '../../../../src/store/redis/batch.js';
 
 /** What a request of a batch was answered. */
 interface Answer {
@@ -23,13 +23,11 @@ export function batchWith(
 ): AnsweredBatch {
   const batch = new Batch();
   const answers: Answer[] = requests.map(() => ({}));
-  requests.forEach((request, i) => {
-    batch.add({
-      onEnds: undefined,
-      ...request,
-      resolve: (results) => void (answers[i]!.results = results),
-      reject: (error) => void (answers[i]!.error = error),
-    });
+  requests.forEach((unsent, i) => {
+    const request = new PendingRequest({ onEnds: undefined, ...unsent });
+    request.resolve = (results) => void (answers[i]!.results = results);
+    request.reject = (error) => void (answers[i]!.error = error);
+    batch.add(request);
   });
   return { batch, answers };
 }

@@ -34,7 +34,7 @@ describe('a batch', () => {
     const { batch } = batchOf([b], [a, c]);
     expect(batch.someKey).toBe('b');
     expect(batch.size).toBe(2);
-    expect(batch.members.map(({ request }) => request.checks)).toEqual([[b], [a, c]]);
+    expect(batch.requests.map(({ checks }) => checks)).toEqual([[b], [a, c]]);
     expect(new Batch().someKey).toBe('');
   });
 

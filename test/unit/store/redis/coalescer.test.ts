@@ -13,7 +13,7 @@ function make(coalesce = true) {
   const coalescer = new Coalescer(
     {
       write: (batches) => {
-        turns.push(batches.map(({ members }) => members.map(({ request: { checks } }) => checks[0]!.key)));
+        turns.push(batches.map(({ requests }) => requests.map(({ checks }) => checks[0]!.key)));
         sent.push(...batches);
       },
       close: () => undefined,
@@ -59,6 +59,22 @@ describe('requests of one turn', () => {
     expect(turns).toEqual([[['a0'], ['b0', 'd'], ['c']]]);
   });
 
+  it('find their batch again after one with another hash tag, also in the next turn', async () => {
+    const { add, turns } = make();
+    for (let turn = 0; turn < 2; turn++) {
+      for (const tag of ['1', '2', '1', '3', '2', '']) void add(tag, check(`${tag} of ${turn}`));
+      await nextTurn();
+    }
+    expect(turns).toEqual(
+      [0, 1].map((n) => [
+        [`1 of ${n}`, `1 of ${n}`],
+        [`2 of ${n}`, `2 of ${n}`],
+        [`3 of ${n}`],
+        [` of ${n}`],
+      ]),
+    );
+  });
+
   it('do not wait for those of the next turn', async () => {
     const { add, turns } = make();
     void add('', check('a'));
@@ -101,9 +117,9 @@ describe('requests of one turn', () => {
     const { coalescer, add, sent } = make();
     const answers = Promise.allSettled([add('', check('a')), add('', check('b'))]);
     coalescer.close();
-    const [first, second] = sent[0]!.members;
-    first!.request.resolve([result({ name: 'a' })]);
-    second!.request.reject(new Error('b failed'));
+    const [first, second] = sent[0]!.requests;
+    first!.resolve([result({ name: 'a' })]);
+    second!.reject(new Error('b failed'));
     expect(await answers).toEqual([
       { status: 'fulfilled', value: [result({ name: 'a' })] },
       { status: 'rejected', reason: new Error('b failed') },

@@ -127,3 +127,66 @@ describe('a call', () => {
     expect(state.watched).toEqual(['b']);
   });
 });
+
+describe('a server without the script', () => {
+  const NO_SCRIPT = new Error('NOSCRIPT No matching script.');
+
+  /** A ready connection whose client answers EVALSHA and EVAL as given, and notes the commands. */
+  function makeReady(answers: { evalsha: () => unknown; eval: () => unknown }) {
+    const { state, connection, call } = make();
+    state.isReady = true;
+    const sent: string[] = [];
+    const command = (name: 'evalsha' | 'eval') => (): unknown => {
+      sent.push(name);
+      return answers[name]();
+    };
+    Object.assign(connection.client, { evalsha: command('evalsha'), eval: command('eval') });
+    return { state, sent, call };
+  }
+
+  it('gets the whole script, once', async () => {
+    const { sent, call } = makeReady({
+      evalsha: () => Promise.reject(NO_SCRIPT),
+      eval: () => Promise.resolve('by eval'),
+    });
+    await expect(call()).resolves.toBe('by eval');
+    expect(sent).toEqual(['evalsha', 'eval']);
+  });
+
+  it('fails the call if it answers the same again', async () => {
+    const { sent, call } = makeReady({
+      evalsha: () => Promise.reject(NO_SCRIPT),
+      eval: () => Promise.reject(NO_SCRIPT),
+    });
+    await expect(call()).rejects.toBe(NO_SCRIPT);
+    expect(sent).toEqual(['evalsha', 'eval']);
+  });
+
+  it('fails the call if the client throws', async () => {
+    const thrown = new Error('from the client');
+    const { call } = makeReady({
+      evalsha: () => Promise.reject(NO_SCRIPT),
+      eval: () => {
+        throw thrown;
+      },
+    });
+    await expect(call()).rejects.toBe(thrown);
+  });
+
+  it('has the time of the whole call for both', async () => {
+    const { state, sent, call } = makeReady({
+      evalsha: () => Promise.reject(NO_SCRIPT),
+      eval: () => new Promise(() => undefined),
+    });
+    await expect(call({ deadline: new Deadline(10), server: 'b' })).rejects.toThrow(TimeoutError);
+    expect(sent).toEqual(['evalsha', 'eval']);
+    expect(state.watched).toEqual(['b']);
+  });
+
+  it('does not get the script after any other error, which may come after counting', async () => {
+    const lost = new Error('Connection is closed.');
+    const { sent, call } = makeReady({ evalsha: () => Promise.reject(lost), eval: () => undefined });
+    await expect(call()).rejects.toBe(lost);
+    expect(sent).toEqual(['evalsha']);
+  });
+});

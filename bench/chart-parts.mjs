@@ -1,0 +1,74 @@
+// The elements of the chart, and its two sets of colors.
+
+/** The colors of the bars differ also for people with a color blindness. */
+export const COLORS = {
+  light: {
+    page: '#ffffff',
+    edge: '#d1d9e0',
+    text: '#1f2328',
+    soft: '#59636e',
+    guard: '#32383f',
+    ours: '#0969da',
+    throttler: '#d55e00',
+    flexible: '#cc79a7',
+  },
+  dark: {
+    page: '#0d1117',
+    edge: '#3d444d',
+    text: '#f0f6fc',
+    soft: '#9198a1',
+    guard: '#d1d7e0',
+    ours: '#2f81f7',
+    throttler: '#f0803c',
+    flexible: '#b86aa0',
+  },
+};
+
+export function svg(width, height, title, parts) {
+  const font = `font-family="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif" font-size="13"`;
+  const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" aria-labelledby="title" ${font}>
+<title id="title">${title}</title>
+<style>
+${styleOf(COLORS.light)}
+.bold { font-weight: 600; }
+.big { font-size: 16px; }
+.tick { font-size: 11px; }
+@media (prefers-color-scheme: dark) {
+${styleOf(COLORS.dark)}
+}
+</style>
+<rect class="page" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8"/>
+${parts.join('\n')}
+</svg>
+`;
+}
+
+/** The picture has its own background, because an SVG in a page cannot always know the colors of that page. */
+function styleOf({ page, edge, text: ink, soft, ...libraries }) {
+  const bars = Object.entries(libraries).map(([library, color]) => `.${library} { fill: ${color}; }`);
+  return [
+    `.page { fill: ${page}; stroke: ${edge}; }`,
+    `.text, .bold, .figure { fill: ${ink}; }`,
+    // no line of the grid crosses a figure
+    `.figure { stroke: ${page}; stroke-width: 4px; paint-order: stroke; }`,
+    `.soft, .tick { fill: ${soft}; }`,
+    `.whisker { stroke: ${ink}; stroke-width: 1.5; fill: none; }`,
+    // visible on a bar of a similar color
+    `.halo { stroke: ${page}; stroke-width: 4; fill: none; }`,
+    `.cut { stroke: ${page}; stroke-width: 3; fill: none; }`,
+    `.axis { stroke: ${soft}; }`,
+    `.grid { stroke: ${edge}; }`,
+    ...bars,
+  ].join('\n');
+}
+
+export function text(className, x, y, content, anchor = 'start') {
+  return `<text class="${className}" x="${short(x)}" y="${y}" text-anchor="${anchor}">${content}</text>`;
+}
+
+export function line(className, x1, y1, x2, y2) {
+  return `<line class="${className}" x1="${short(x1)}" y1="${y1}" x2="${short(x2)}" y2="${y2}"/>`;
+}
+
+export const short = (value) => Number(value.toFixed(1));

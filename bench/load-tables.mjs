@@ -1,0 +1,86 @@
+// The tables about saturated applications, the stores alone, and growth.
+import { BARE, byOrder, labelOf, number, PLATFORMS, table } from './words.mjs';
+
+/** Three digits of a ratio or of a few µs; absent where nothing was measured. */
+function three(value) {
+  if (value === undefined || value === null) return undefined;
+  return number(value, value < 10 ? 2 : value < 100 ? 1 : 0);
+}
+
+/** How many requests applications answer that get as many as they can take. */
+function saturated({ http = {} }) {
+  const platforms = Object.keys(PLATFORMS).filter((platform) => http[platform]);
+  if (platforms.length === 0) return undefined;
+  const rows = platforms.flatMap((platform) => http[platform]).filter(({ name }) => isShown(name));
+  const bases = new Map(rows.map(({ name, base }) => [name, base]));
+  return table(
+    ['ratio to the bare application', ...platforms.flatMap(saturatedHead)],
+    [...bases]
+      .sort(([a], [b]) => byOrder(a, b))
+      .map(([name, base]) => [
+        base === BARE ? labelOf(name) : `${labelOf(name)}: ratio to ${labelOf(base)}`,
+        ...platforms.flatMap((platform) => saturatedCells(http[platform].find((row) => row.name === name))),
+      ]),
+  );
+}
+
+const isShown = (name) => name !== BARE && !name.startsWith('before ');
+
+const saturatedHead = (platform) => [`${PLATFORMS[platform]}: requests/s`, 'CPU', 'Redis CPU, µs'];
+
+function saturatedCells(row) {
+  if (row === undefined) return [undefined, undefined, undefined];
+  const redis = row.calls > 0 ? number(row.redisCpuUs) : undefined;
+  return [`${three(row.throughput)} (${three(row.from)} to ${three(row.to)})`, three(row.appCpu), redis];
+}
+
+const STORES = {
+  'raw INCR + PTTL': '`INCR` and `PTTL`, written to the socket in a pipeline',
+  'raw INCR': '`INCR` alone, in a pipeline',
+  ours: 'nestjs-freq-limit',
+  'ours, before': 'nestjs-freq-limit, before',
+  'ours, no coalescing': 'nestjs-freq-limit, `coalesce: false`',
+  'throttler + nest-lab': '@nest-lab/throttler-storage-redis',
+  'rate-limiter-flexible': 'rate-limiter-flexible',
+};
+
+/** Cost of a check without HTTP, for counters that no two requests share, and for shared ones. */
+function stores({ store = [] }) {
+  const sections = [/all keys distinct/, /1 for all/].map((title) =>
+    store.find((section) => title.test(section.title)),
+  );
+  if (sections.includes(undefined)) return undefined;
+  return table(
+    ['per check', ...['own counters', 'shared counters'].flatMap(storeHead)],
+    sections[0].rows.map(({ name }) => [
+      STORES[name] ?? name,
+      ...sections.flatMap(({ rows }) => storeCells(rows.find((row) => row.name === name))),
+    ]),
+  );
+}
+
+const storeHead = (title) => [`${title}: Redis CPU, ratio`, 'Redis CPU, µs', 'CPU of the process, µs'];
+
+const storeCells = (row) => [three(row?.serverCpu), three(row?.serverUs), three(row?.clientUs)];
+
+/** The same for one call of `consume` with more and more checks. */
+function calls({ store = [] }) {
+  const rows = store.flatMap(({ title, rows: all }) => {
+    const [, checks, inFlight] = /^(\d+) checks a call, (\d+) calls in flight$/.exec(title) ?? [];
+    const own = all.find(({ name }) => name === 'ours');
+    return checks && own ? [[checks, inFlight, ...storeCells(own)]] : [];
+  });
+  if (rows.length === 0) return undefined;
+  return table(
+    [
+      'checks per call',
+      'calls in flight',
+      'Redis CPU, ratio',
+      'Redis CPU, µs per check',
+      'CPU of the process, µs per check',
+    ],
+    rows,
+  );
+}
+
+export const tables = { saturated, stores, calls };

@@ -1,0 +1,73 @@
+// Fills the tables of the pages, and the chart, from results.json: npm run bench:tables. With --check it writes nothing, and
+// fails if a page or the chart shows something else than results.json says.
+// A table is between <!-- bench: name --> and <!-- /bench -->, each in a line of its own.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { chart } from './chart.mjs';
+
+/** Each exports `tables`: by name of the block, a function from results.json to Markdown; `undefined` if it was not measured. */
+const SOURCES = ['./rate-tables.mjs', './goal-tables.mjs', './load-tables.mjs', './growth-tables.mjs'];
+
+const ROOT = new URL('../', import.meta.url);
+const CHART = 'bench/chart.svg';
+const BLOCK = /^<!-- bench: ([^\n]+) -->\n(.*?)^<!-- \/bench -->$/gms;
+const MARK = /^<!-- \/?bench\b/gm;
+
+const read = (path) => readFileSync(new URL(path, ROOT), 'utf8');
+
+export async function loadTables() {
+  const modules = await Promise.all(SOURCES.map((source) => import(source)));
+  return Object.assign({}, ...modules.map(({ tables }) => tables));
+}
+
+/**
+ * @param {string} page where the text is from, for errors
+ * @returns {{ text: string, missing: string[] }} the page with its tables, and the blocks that have no results. They stay as they are.
+ */
+export function fillBlocks(page, text, tables, results) {
+  const missing = [];
+  let blocks = 0;
+  const filled = text.replace(BLOCK, (block, name) => {
+    blocks++;
+    if (!(name in tables)) throw new Error(`${page}: there is no table "${name}"`);
+    const table = tables[name](results);
+    if (table === undefined) missing.push(name);
+    return table === undefined ? block : `<!-- bench: ${name} -->\n\n${table}\n\n<!-- /bench -->`;
+  });
+  if ((text.match(MARK)?.length ?? 0) !== 2 * blocks) {
+    throw new Error(`${page}: a block has no start or no end`);
+  }
+  return { text: filled, missing };
+}
+
+/** @returns the path and the text of each page, and of the chart, that differs from these results */
+export async function differences(results, say) {
+  const tables = await loadTables();
+  const docs = readdirSync(new URL('docs/', ROOT)).filter((name) => name.endsWith('.md'));
+  const files = ['README.md', ...docs.map((name) => `docs/${name}`)].map((page) => {
+    const { text, missing } = fillBlocks(page, read(page), tables, results);
+    for (const name of missing) say(`${page}: results.json has nothing for "${name}", it stays as it is`);
+    return [page, text];
+  });
+  if (results.rate === undefined) say(`${CHART}: results.json has nothing for it, it stays as it is`);
+  else files.push([CHART, chart(results.rate)]);
+  return files.filter(([path, text]) => read(path) !== text);
+}
+
+export async function fillTables(results, say) {
+  for (const [path, text] of await differences(results, say)) {
+    writeFileSync(new URL(path, ROOT), text);
+    say(`wrote ${path}`);
+  }
+}
+
+async function check(results, say) {
+  const different = await differences(results, say);
+  for (const [path] of different) say(`${path} differs from bench/results.json: npm run bench:tables`);
+  if (different.length > 0) process.exitCode = 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const results = JSON.parse(read('bench/results.json'));
+  await (process.argv.includes('--check') ? check : fillTables)(results, (text) => console.error(text));
+}

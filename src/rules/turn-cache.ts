@@ -1,0 +1,19 @@
+/**
+ * Remembers what a function returns for each object, until the end of this turn. Planning reads the methods and the metadata
+ * of one class many times in one turn. In a later turn they may have changed.
+ */
+export function cachedInTurn<K, V>(read: (key: K) => V): (key: K) => V {
+  const recent = new Map<K, V>();
+  return (key) => {
+    const known = recent.get(key);
+    if (known !== undefined) return known;
+    const value = read(key);
+    if (recent.size === 0) {
+      queueMicrotask(() => {
+        recent.clear();
+      });
+    }
+    recent.set(key, value);
+    return value;
+  };
+}

@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { results } from './invented-results.js';
+
+const bench = (file: string) => import(new URL(`../../../bench/${file}`, import.meta.url).href);
+const { differences, fillBlocks, loadTables } = await bench('tables.mjs');
+const { labelOf } = await bench('words.mjs');
+const { VARIANTS } = await bench('apps/variants.mjs');
+const tables: Record<string, (from: object) => string | undefined> = await loadTables();
+
+const measured = JSON.parse(readFileSync(new URL('../../../bench/results.json', import.meta.url), 'utf8'));
+const say = (): void => undefined;
+const rowsOf = (name: string): string[] => tables[name]!(results)!.split('\n');
+
+describe('the pages and the chart', () => {
+  it('show what bench/results.json says; if this fails: npm run bench:tables', async () => {
+    const different: [string, string][] = await differences(measured, say);
+    expect(different.map(([path]) => path)).toEqual([]);
+  });
+
+  it('differ if the results are others', async () => {
+    const different: [string, string][] = await differences(results, say);
+    expect(different.map(([path]) => path)).toEqual([
+      'README.md',
+      'docs/how-far-one-redis-goes.md',
+      'docs/performance.md',
+      'bench/chart.svg',
+    ]);
+  });
+
+  it('stay as they are, and say it, where nothing was measured', async () => {
+    const said: string[] = [];
+    expect(await differences({}, (line: string) => said.push(line))).toEqual([]);
+    expect(said).toContain('README.md: results.json has nothing for "summary", it stays as it is');
+    expect(said).toContain('bench/chart.svg: results.json has nothing for it, it stays as it is');
+  });
+});
+
+describe('the tables', () => {
+  const shown = Object.keys(tables).filter((name) => tables[name]!(results) !== undefined);
+
+  it.each(shown)('have as many cells in each row: %s', (name) => {
+    const rows = rowsOf(name);
+    expect(rows.length).toBeGreaterThan(2);
+    expect(new Set(rows.map((row) => row.split('|').length)).size).toBe(1);
+    expect(rows.join()).not.toMatch(/undefined|NaN|null|Infinity|\[object/);
+  });
+
+  it.each(Object.keys(tables))('are left out without results: %s', (name) => {
+    expect(tables[name]!({})).toBeUndefined();
+  });
+
+  it('have words for each variant', () => {
+    const names = Object.keys(VARIANTS).filter((name) => !name.startsWith('before '));
+    expect(names.filter((name) => labelOf(name) === name)).toEqual([]);
+  });
+
+  it('show figures with their intervals', () => {
+    expect(rowsOf('rate fastify')).toContain(
+      '| nestjs-freq-limit, Redis, 1 limit | 14 (12 to 17) | 21 (14 to 28) | 56 (8 to 104) | 3.5 | 0.42 | 1.1 | 4,000 |',
+    );
+    expect(rowsOf('rate fastify')).toContain(
+      '| the bare application, measured again | 0.4 (−1.5 to 2.3) | 0.6 (−5.1 to 6.3) | 1.6 (−36.4 to 39.6) | | | 0.0 | 4,000 |',
+    );
+    expect(rowsOf('rate express').join()).not.toContain('before');
+    expect(rowsOf('summary')).toContain(
+      '| CPU, 5 limits in Redis | 20 ± 3 / 23 ± 3 | 239 ± 9 / 275 ± 10 | 151 ± 7 / 174 ± 9 |',
+    );
+  });
+
+  it('say whether a goal is met', () => {
+    const met = rowsOf('goals').map((row) => row.split(' | ').slice(-3).join(' | '));
+    expect(met).toEqual(
+      expect.arrayContaining([
+        '≤ 6 µs | 4.0 (2.1 to 5.9) | yes |',
+        '≤ 1.2 × | 1.16 (1.07 to 1.25) | not sure |',
+        '≤ 1.5 µs | 2.4 (2.1 to 2.7) | no |',
+        '≥ 0.85 × | 0.87 (0.83 to 0.92) | yes |',
+        '≥ 0.95 × | 0.93 (0.89 to 0.98) | no |',
+      ]),
+    );
+  });
+});
+
+describe('fillBlocks', () => {
+  const one = { one: () => '| a |', none: () => undefined };
+  const fill = (text: string): unknown => fillBlocks('page.md', text, one, {});
+
+  it('replaces what is in a block, and nothing else', () => {
+    const text = 'before\n\n<!-- bench: one -->\nold\n<!-- /bench -->\n\nafter\n';
+    const filled = 'before\n\n<!-- bench: one -->\n\n| a |\n\n<!-- /bench -->\n\nafter\n';
+    expect(fill(text)).toEqual({ text: filled, missing: [] });
+    expect(fill(filled)).toEqual({ text: filled, missing: [] });
+  });
+
+  it('keeps a block without results', () => {
+    const text = '<!-- bench: none -->\nold\n<!-- /bench -->\n';
+    expect(fill(text)).toEqual({ text, missing: ['none'] });
+  });
+
+  it.each([
+    ['<!-- bench: other -->\n<!-- /bench -->', 'page.md: there is no table "other"'],
+    ['<!-- bench: one -->\nold\n', 'page.md: a block has no start or no end'],
+    ['<!-- /bench -->', 'page.md: a block has no start or no end'],
+    ['<!-- bench: one -->\n<!-- bench: none -->\n<!-- /bench -->', 'page.md: a block has no start or no end'],
+  ])('stops at a wrong block: %j', (text, message) => {
+    expect(() => fill(text)).toThrow(message);
+  });
+});
