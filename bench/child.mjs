@@ -1,30 +1,41 @@
-// The applications under load, each in its own process.
+// The applications under load, several in one process: one process of the same application differs from the next by tens
+// of microseconds of CPU per request (what the engine compiles, where the memory lies), those in one process hardly do.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { VARIANTS } from './apps/variants.mjs';
 
 const APP = fileURLToPath(new URL('apps/app.mjs', import.meta.url));
 
-export class Application {
-  static async start(name, spec) {
-    const child = fork(APP, [JSON.stringify(spec)]);
-    const ended = once(child, 'exit').then(([code]) => {
-      throw new Error(`the application "${name}" ended with ${code}`);
-    });
-    ended.catch(() => undefined);
-    const [{ port }] = await Promise.race([once(child, 'message'), ended]);
-    return new Application(child, port);
+export class Applications {
+  /** @param names of variants, each at most once */
+  static start(names, where) {
+    return Applications.startThese(Object.fromEntries(names.map((name) => [name, VARIANTS[name]])), where);
   }
 
-  constructor(child, port) {
-    Object.assign(this, { child, port });
+  /** @param variants by name, each as { kind, options } */
+  static async startThese(variants, { platform, redisPort }) {
+    const names = Object.keys(variants);
+    const spec = { platform, redisPort, variants: Object.values(variants) };
+    const child = fork(APP, [JSON.stringify(spec)]);
+    const ended = once(child, 'exit').then(([code]) => {
+      throw new Error(`the applications ended with ${code}: ${names.join(', ')}`);
+    });
+    ended.catch(() => undefined);
+    const [{ ports }] = await Promise.race([once(child, 'message'), ended]);
+    return new Applications(child, ended, new Map(names.map((name, i) => [name, ports[i]])));
+  }
+
+  /** @param ended fails when the process ends @param ports by name */
+  constructor(child, ended, ports) {
+    Object.assign(this, { child, ended, ports });
   }
 
   /** @param question one that apps/app.mjs knows */
   async ask(question) {
     const said = once(this.child, 'message');
     this.child.send(question);
-    return (await said)[0].answer;
+    return (await Promise.race([said, this.ended]))[0].answer;
   }
 
   async stop() {

@@ -1,106 +1,113 @@
-// Whole applications under load: rounds in which each has one turn, so that all meet the same machine.
-import { BARE, VARIANTS } from './apps/variants.mjs';
-import { Application } from './child.mjs';
+// Applications under saturation, by a closed loop: what share of the bare application's throughput is left. In blocks and
+// rounds as at a fixed rate, see rate.mjs: fresh processes for each block, turns in a random order, ratios within a round.
+//
+// But each application has a process of its own. In a shared one, the engine compiles the code of Nest for many
+// applications; that makes the bare one slower (some 2 µs of 14) and the others hardly, which would flatter them here.
+import { BARE, BARE_AGAIN, VARIANTS } from './apps/variants.mjs';
+import { Applications } from './child.mjs';
 import { load } from './load.mjs';
-import { mean, median, short } from './stats.mjs';
+import { OpenLoop } from './open-loop.mjs';
+import { random, shuffled } from './random.mjs';
+import { interval, mean, middleOf, short } from './stats.mjs';
 
-// so many that the engine has compiled what it will, in each application alike; but no longer than this
 const WARM_UP_REQUESTS = 15_000;
-const WARM_UP_SECONDS = 8;
+const TURN_SECONDS = 1;
+// everything is compared with it: the mean of three processes differs less from block to block
+const BARE_PROCESSES = 3;
 
-/** @returns a row of medians for each variant */
-export async function benchHttp(redis, { platform, rounds, seconds, only, quick, against }, say) {
-  const names = Object.keys(VARIANTS).filter(
-    (name) => isWanted(name, only, quick) && (against !== undefined || VARIANTS[name].against !== true),
-  );
-  // what has more turns than others is warmer than they: the bare application is several, so that each has one a round
-  const applications = new Map(names.map((name) => [name, []]));
+/** @returns a row for each variant; the ends of its interval are null with fewer than two blocks */
+export async function benchHttp(redis, { platform, blocks, rounds, names, seed }, say) {
+  const next = random(seed);
+  const bare = Array.from({ length: BARE_PROCESSES }, () => BARE);
+  const measured = [];
+  for (let block = 0; block < blocks; block++) {
+    say(`${platform}, saturated: block ${block + 1} of ${blocks}`);
+    measured.push(await runBlock(redis, platform, [...bare, BARE_AGAIN, ...names], rounds, next));
+  }
+  return [BARE, BARE_AGAIN, ...names].map((name) => rowOf(name, measured));
+}
+
+/** @returns all turns of a block */
+async function runBlock(redis, platform, names, rounds, next) {
+  const places = [];
   try {
-    for (const name of orderOf(names, 0)) {
-      const { kind, options } = VARIANTS[name];
-      const spec = { kind, options, platform, redisPort: redis.port };
-      applications.get(name).push(await Application.start(name, spec));
+    for (const name of names) {
+      const applications = await Applications.start([name], { platform, redisPort: redis.port });
+      places.push({ name, applications });
     }
-    for (const { port } of [...applications.values()].flat()) await warmUp(port);
-    const turns = new Map(names.map((name) => [name, []]));
+    await warmUp(places);
+    const turns = [];
     for (let round = 0; round < rounds; round++) {
-      say(`${platform}: round ${round + 1} of ${rounds}`);
-      for (const name of orderOf(names, round)) {
-        const [application, ...others] = applications.get(name);
-        applications.set(name, [...others, application]);
-        turns.get(name).push({ round, ...(await turn(application, redis, seconds)) });
+      for (const { name, applications } of shuffled(places, next)) {
+        turns.push({ name, round, ...(await turn(applications, name, redis)) });
       }
     }
-    return names.map((name) => summary(name, turns));
+    return turns;
   } finally {
-    for (const application of [...applications.values()].flat()) await application.stop();
+    for (const { applications } of places) await applications.stop();
   }
 }
 
-async function warmUp(port) {
-  let requests = 0;
-  for (let second = 0; second < WARM_UP_SECONDS && requests < WARM_UP_REQUESTS; second++) {
-    requests += (await load(port, 1)).requests;
+/** So many requests that the engine has compiled what it will, in each process. */
+async function warmUp(places) {
+  const sender = OpenLoop.start();
+  for (const { name, applications } of places) {
+    await sender.rush(applications.ports.get(name), WARM_UP_REQUESTS);
   }
+  sender.stop();
 }
 
-function isWanted(name, only, quick) {
-  if (name === BARE) return true;
-  if (only === undefined) return !quick || VARIANTS[name].quick === true;
-  const isSelected = (one) => only.some((text) => (text in VARIANTS ? one === text : one.includes(text)));
-  // the base of a selected variant, for its ratios
-  const isBase = Object.keys(VARIANTS).some((one) => VARIANTS[one].base === name && isSelected(one));
-  return isSelected(name) || isBase;
-}
-
-/** Forwards and backwards in turn; the bare application, to which all are held, at both ends and in the middle. */
-function orderOf(names, round) {
-  const others = names.filter((name) => name !== BARE);
-  if (round % 2) others.reverse();
-  const half = others.length >> 1;
-  return [BARE, ...others.slice(0, half), BARE, ...others.slice(half), BARE];
-}
-
-async function turn(application, redis, seconds) {
-  const [before, cpuBefore] = [await redis.work(), await application.ask('cpuUs')];
-  const { requests, seconds: took, p50, p99, refused, broken } = await load(application.port, seconds);
-  const [after, cpuAfter] = [await redis.work(), await application.ask('cpuUs')];
+async function turn(applications, name, redis) {
+  const [before, cpuBefore] = [await redis.work(), await applications.ask('usage')];
+  const { requests, seconds, p50, p99, refused, broken } = await load(
+    applications.ports.get(name),
+    TURN_SECONDS,
+  );
+  const [after, cpuAfter] = [await redis.work(), await applications.ask('usage')];
   return {
-    perSecond: requests / took,
+    perSecond: requests / seconds,
     p50,
     p99,
     refused: refused / requests,
     broken: broken ?? 0,
-    appCpuUs: (cpuAfter - cpuBefore) / requests,
+    appCpuUs: (cpuAfter.cpuUs - cpuBefore.cpuUs) / requests,
     redisCpuUs: (after.cpuUs - before.cpuUs) / requests,
     calls: (after.calls - before.calls) / requests,
   };
 }
 
-function summary(name, turns) {
+/** @param blocks the turns of each */
+function rowOf(name, blocks) {
   const base = VARIANTS[name].base ?? BARE;
-  const own = turns.get(name);
-  const ratio = (field) =>
-    own.map(({ round, [field]: value }) => {
-      const bases = turns.get(base).filter((one) => one.round === round);
-      return value / mean(bases.map((one) => one[field]));
-    });
-  const middle = (field) => short(median(own.map((one) => one[field])));
+  const own = blocks.flat().filter((turn) => turn.name === name);
+  const ratio = (field) => interval(blocks.map((turns) => ratioOf(name, base, turns, field)));
+  const middle = (field) => short(middleOf(own.map((turn) => turn[field])));
   const throughput = ratio('perSecond');
   return {
     name,
     base,
-    throughput: short(median(throughput)),
-    from: short(Math.min(...throughput)),
-    to: short(Math.max(...throughput)),
-    appCpu: short(median(ratio('appCpuUs'))),
-    p50: short(median(ratio('p50'))),
-    p99: short(median(ratio('p99'))),
+    throughput: short(throughput.mean),
+    from: short(throughput.from),
+    to: short(throughput.to),
+    appCpu: short(ratio('appCpuUs').mean),
+    p50: short(ratio('p50').mean),
+    p99: short(ratio('p99').mean),
     p50Ms: middle('p50'),
     p99Ms: middle('p99'),
     redisCpuUs: middle('redisCpuUs'),
     calls: middle('calls'),
     refused: middle('refused'),
-    broken: own.reduce((sum, one) => sum + one.broken, 0),
+    broken: own.reduce((sum, turn) => sum + turn.broken, 0),
   };
+}
+
+/** The middle of the ratios of the rounds, each of the mean of its turns to the mean of the base's. */
+function ratioOf(name, base, turns, field) {
+  const rounds = [...new Set(turns.map(({ round }) => round))];
+  return middleOf(rounds.map((round) => meanOf(name, round) / meanOf(base, round)));
+
+  function meanOf(one, round) {
+    const own = turns.filter((turn) => turn.name === one && turn.round === round);
+    return mean(own.map((turn) => turn[field]));
+  }
 }

@@ -22,6 +22,10 @@ install('nestjs-freq-limit', here('..'));
 if (against !== undefined) install('nestjs-freq-limit-before', against);
 
 function install(name, from) {
+  if (!existsSync(`${from}/dist/esm`)) {
+    console.error(`${from} has no dist/esm: build it first (npm run build)`);
+    process.exit(1);
+  }
   const copy = here(`node_modules/${name}`);
   const { dependencies } = JSON.parse(readFileSync(`${from}/package.json`, 'utf8'));
   rmSync(copy, { recursive: true, force: true });

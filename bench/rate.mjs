@@ -1,142 +1,162 @@
-// What a limiter adds to a request, at a fixed rate of requests. Each block starts all applications afresh, because one
-// process of the same application differs from the next; in a block they take turns. A block gives one value for each
-// variant, so the interval over the blocks is that of independent measurements.
-import { AT_FIXED_RATE, BARE, VARIANTS } from './apps/variants.mjs';
-import { Application } from './child.mjs';
-import { load } from './load.mjs';
+// What a limiter adds to a request, at a fixed rate of requests, below the saturation of all.
+//
+// A block is a fresh set of processes, one for each group of variants. A round has a short turn of each variant, in a
+// random order, so that all meet the same machine; its requests come at the same times in each. A block gives one value
+// for each variant, so that an interval over the blocks takes both into account: how processes differ, and how turns do.
+import { BARE } from './apps/variants.mjs';
+import { Applications } from './child.mjs';
+import { groupsOf } from './groups.mjs';
 import { OpenLoop } from './open-loop.mjs';
-import { interval, mean, short } from './stats.mjs';
+import { random, shuffled } from './random.mjs';
+import { goalsOf } from './rate-goals.mjs';
+import { blockOf, requireQuiet, rowsOf } from './rate-rows.mjs';
 
-const WARM_UP_SECONDS = 3;
 const MAX_PER_SECOND = 4_000;
-const BARE_AGAIN = 'bare again';
+const WARM_UP_REQUESTS = 3_000;
+// of counting what a variant allocates, in each block
+const ALLOCATION_SECONDS = 0.25;
+// a turn is repeated once when the sender itself was later than this, at p99
+const MAX_LATE_MS = 2;
 
-const FIELDS = ['cpuUs', 'gcUs', 'p50Ms', 'p99Ms'];
-
-/** The variants to measure; the bare application is always among them, twice. */
-export function rateNames({ only, against }) {
-  return AT_FIXED_RATE.filter((name) => {
-    if (VARIANTS[name].against === true && against === undefined) return false;
-    return only === undefined || name === BARE || name === BARE_AGAIN || only.includes(name);
-  });
-}
-
-/** @returns {{ perSecond: number, blocks: number, rows: object[] }} what each variant adds to the bare application */
-export async function benchRate(redis, { platform, blocks, rounds, seconds, names, rate: perSecond }, say) {
-  const sender = OpenLoop.start();
-  try {
-    const rate = perSecond ?? (await halfOfSlowest(redis, platform, names, say));
-    const measured = [];
-    for (let block = 0; block < blocks; block++) {
-      say(`${platform}, ${rate} requests/s: block ${block + 1} of ${blocks}`);
-      measured.push(await runBlock(redis, sender, { platform, names, rounds, seconds, rate, block }));
+/**
+ * @returns rows: what each variant adds to the bare application of its own process; goals: the figures of the project's
+ * goals; groups: the rate and the bare applications of each process
+ */
+export async function benchRate(redis, { platform, blocks, rounds, seconds, names, rate, seed }, say) {
+  const run = { redis, platform, rounds, seconds, next: random(seed), say, retaken: 0, late: 0, turns: 0 };
+  let groups = groupsOf(names).map((group) => ({ ...group, perSecond: rate }));
+  const measured = [];
+  for (let block = 0; block < blocks; block++) {
+    say(`${platform}: block ${block + 1} of ${blocks}`);
+    const started = await startAll(run, groups);
+    if (block === 0 && rate === undefined) {
+      groups = groups.map((group, i) => withRate(group, started.slowest[i], say));
     }
-    const rows = names.map((name) => rowOf(name, measured));
-    requireQuiet(rows.find(({ name }) => name === BARE_AGAIN));
-    return { perSecond: rate, blocks, rounds, seconds, rows };
-  } finally {
-    sender.stop();
+    measured.push(await runBlock(run, groups, started));
   }
+  const perSecond = groups[0].perSecond;
+  const { retaken, late, turns } = run;
+  const result = {
+    ...{ perSecond, blocks, rounds, seconds, seed },
+    sender: { turns, retaken, late, maxLateMs: MAX_LATE_MS },
+    ...rowsOf(groups, measured),
+    goals: goalsOf(measured),
+  };
+  requireQuiet(result.groups);
+  return result;
 }
 
-/** A rate at which no variant is saturated. */
-async function halfOfSlowest(redis, platform, names, say) {
-  let slowest = 2 * MAX_PER_SECOND;
-  for (const name of names) {
-    const application = await start(redis, platform, name);
-    await load(application.port, WARM_UP_SECONDS);
-    const { requests, seconds } = await load(application.port, 2);
-    await application.stop();
-    slowest = Math.min(slowest, requests / seconds);
-    say(`${platform}: ${name}: at most ${Math.round(requests / seconds)} requests/s`);
+/**
+ * At most half of what the slowest of the group can do: beyond that, waiting is measured. Each group has its own rate,
+ * because the slowest peer would else choose a rate far below the one of the goals for all; each row says its rate.
+ */
+function withRate(group, slowest, say) {
+  const perSecond = Math.min(MAX_PER_SECOND, Math.max(1, Math.floor(slowest / 200)) * 100);
+  say(`${group.name}: ${perSecond} requests/s (the slowest can do ${Math.round(slowest)})`);
+  return { ...group, perSecond };
+}
+
+/** @returns the processes of a block, warm; and, if its rate is not known yet, what the slowest variant of each can do */
+async function startAll({ redis, platform }, groups) {
+  const sender = OpenLoop.start();
+  const processes = [];
+  const slowest = [];
+  for (const { names, perSecond } of groups) {
+    const applications = await Applications.start(names, { platform, redisPort: redis.port });
+    processes.push(applications);
+    const ports = [...applications.ports.values()];
+    for (const port of ports) await sender.rush(port, WARM_UP_REQUESTS);
+    if (perSecond === undefined) slowest.push(await slowestOf(sender, ports));
   }
-  return Math.floor(slowest / 2 / 100) * 100;
+  return { sender, processes, slowest };
 }
 
-function start(redis, platform, name) {
-  const { kind, options } = VARIANTS[name];
-  return Application.start(name, { kind, options, platform, redisPort: redis.port });
+async function slowestOf(sender, ports) {
+  let slowest = Infinity;
+  for (const port of ports) {
+    // the better of two: another program may have disturbed one
+    const once = await sender.rush(port, WARM_UP_REQUESTS);
+    const again = await sender.rush(port, WARM_UP_REQUESTS);
+    slowest = Math.min(slowest, Math.max(once, again));
+  }
+  return slowest;
 }
 
-/** @returns a map of the means of each variant, as differences to the bare application */
-async function runBlock(redis, sender, { platform, names, rounds, seconds, rate, block }) {
-  const applications = new Map();
+/** @returns for each group, the values of its variants */
+async function runBlock(run, groups, { sender, processes }) {
   try {
-    for (const name of rotated(names, block)) applications.set(name, await start(redis, platform, name));
-    for (const { port } of applications.values()) await load(port, WARM_UP_SECONDS);
-    const turns = new Map(names.map((name) => [name, []]));
-    for (let round = 0; round < rounds; round++) {
-      const order = rotated(names, block * rounds + round);
-      if (round % 2) order.reverse();
-      for (const name of order) {
-        turns.get(name).push(await turn(applications.get(name), redis, sender, rate, seconds));
+    const places = groups.flatMap(({ names, bareTurns, perSecond }, i) => {
+      const place = (name, set) => ({ group: i, name, set, perSecond, applications: processes[i] });
+      const bare = Array.from({ length: bareTurns - 1 }, (_, more) => place(BARE, more + 1));
+      return [...names.map((name) => place(name, 0)), ...bare];
+    });
+    const turns = [];
+    for (let round = 0; round < run.rounds; round++) {
+      const seed = Math.floor(run.next() * 2 ** 32);
+      for (const place of shuffled(places, run.next)) {
+        turns.push({ ...place, round, ...(await punctualTurn(run, sender, place, seed)) });
       }
     }
-    return new Map(names.map((name) => [name, meansOf(turns.get(name))]));
+    const garbage = await allocations(run, sender, groups, processes);
+    return groups.map(({ names }, i) =>
+      blockOf(
+        names,
+        turns.filter(({ group }) => group === i),
+        garbage[i],
+      ),
+    );
   } finally {
-    for (const application of applications.values()) await application.stop();
+    sender.stop();
+    for (const applications of processes) await applications.stop();
   }
 }
 
-/** So that no variant is always first, or always after the same one. */
-function rotated(names, by) {
-  const at = (by * 7) % names.length;
-  return [...names.slice(at), ...names.slice(0, at)];
+/** A turn; when the sender was late, once more: the latencies would be its own. */
+async function punctualTurn(run, sender, place, seed) {
+  run.turns++;
+  const first = await turn(run, sender, place, seed);
+  if (first.lateMs <= MAX_LATE_MS) return first;
+  run.retaken++;
+  const second = await turn(run, sender, place, seed);
+  if (second.lateMs > MAX_LATE_MS) run.late++;
+  return second;
 }
 
-async function turn(application, redis, sender, rate, seconds) {
-  const before = await usage(application, redis);
-  const { requests, p50, p99, denied } = await sender.run({
-    port: application.port,
-    perSecond: rate,
-    seconds,
-  });
-  const after = await usage(application, redis);
-  const each = (field) => (after[field] - before[field]) / requests;
+async function turn({ redis, seconds }, sender, { name, applications, perSecond }, seed) {
+  const before = await usage(applications, redis);
+  const sent = await sender.run({ port: applications.ports.get(name), perSecond, seconds, seed });
+  const after = await usage(applications, redis);
+  const each = (field) => (after[field] - before[field]) / sent.requests;
   return {
     cpuUs: each('cpuUs'),
     gcUs: each('gcUs'),
     redisUs: each('redisUs'),
     calls: each('calls'),
-    p50Ms: p50,
-    p99Ms: p99,
-    denied: denied / requests,
+    p50Ms: sent.p50,
+    p99Ms: sent.p99,
+    denied: sent.denied / sent.requests,
+    lateMs: sent.lateMs,
   };
 }
 
-async function usage(application, redis) {
+async function usage(applications, redis) {
   const { cpuUs: redisUs, calls } = await redis.work();
-  return { cpuUs: await application.ask('cpuUs'), gcUs: await application.ask('gcUs'), redisUs, calls };
+  return { ...(await applications.ask('usage')), redisUs, calls };
 }
 
-function meansOf(turns) {
-  return Object.fromEntries(
-    Object.keys(turns[0]).map((field) => [field, mean(turns.map((one) => one[field]))]),
-  );
-}
-
-function rowOf(name, blocks) {
-  const row = { name };
-  for (const field of FIELDS) {
-    row[field] = rounded(interval(blocks.map((block) => block.get(name)[field] - block.get(BARE)[field])));
+/**
+ * @returns for each group, a map of the kilobytes that each variant allocates per request; after the turns, because
+ * counting them takes time
+ */
+async function allocations({ next }, sender, groups, processes) {
+  const found = groups.map(() => new Map());
+  for (const [i, { names, perSecond }] of groups.entries()) {
+    for (const name of shuffled(names, next)) {
+      const load = { port: processes[i].ports.get(name), perSecond, seconds: ALLOCATION_SECONDS, seed: 1 };
+      await processes[i].ask('startAllocations');
+      const { requests } = await sender.run(load);
+      found[i].set(name, (await processes[i].ask('stopAllocations')) / requests / 1000);
+    }
   }
-  for (const field of ['redisUs', 'calls', 'denied']) {
-    row[field] = short(mean(blocks.map((block) => block.get(name)[field])));
-  }
-  row.totalCpuUs = short(mean(blocks.map((block) => block.get(name).cpuUs)));
-  return row;
-}
-
-function rounded({ mean: middle, from, to }) {
-  const digits = (value) => Number(value.toFixed(3));
-  return { mean: digits(middle), from: digits(from), to: digits(to) };
-}
-
-/** Measured twice, the same application must not differ: else the machine was not quiet enough for any other row. */
-function requireQuiet({ cpuUs: { from, to } }) {
-  if (from <= 0 && to >= 0) return;
-  throw new Error(
-    `The bare application, measured twice, differs from itself by ${from} to ${to} µs of CPU per request. ` +
-      'The machine is too noisy for these figures: stop other programs, or take more blocks (--blocks).',
-  );
+  return found;
 }

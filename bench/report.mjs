@@ -2,33 +2,72 @@
 const two = (value) => (value === null ? '–' : value.toFixed(2));
 const one = (value) => (value === null ? '–' : value.toFixed(1));
 
-export function printRate(platform, { perSecond, blocks, rows }) {
-  const added = ({ mean, from, to }, digits) =>
-    `${mean.toFixed(digits)} (${from.toFixed(digits)} to ${to.toFixed(digits)})`;
+export function printRate(platform, { blocks, rounds, seconds, seed, rows, groups, goals, sender }) {
   print(
-    `\n${platform}, ${perSecond} requests/s: added to each request of the bare application; 95 % intervals over ${blocks} blocks`,
-    ['', 'CPU µs', 'of it GC µs', 'p50 ms', 'p99 ms', 'CPU µs in all', 'Redis µs', 'calls', 'non-2xx'],
+    `\n${platform}, at a fixed rate: added to each request of the bare application of the same process.\n` +
+      `Means and 95 % intervals over ${blocks} blocks; in a block, the middle (Hodges-Lehmann) of ${rounds} turns of ` +
+      `${seconds} s; seed ${seed}`,
+    [
+      ...['', 'CPU µs', 'of it GC µs', 'p50 ms', 'p99 ms', 'CPU µs in all', 'Redis µs', 'calls', 'non-2xx'],
+      ...['garbage kB', 'requests/s'],
+    ],
     rows.map((row) => [
       row.name,
-      added(row.cpuUs, 1),
-      added(row.gcUs, 1),
-      added(row.p50Ms, 3),
-      added(row.p99Ms, 3),
+      withEnds(row.cpuUs, 1),
+      withEnds(row.gcUs, 1),
+      withEnds(row.p50Ms, 3),
+      withEnds(row.p99Ms, 3),
       one(row.totalCpuUs),
       one(row.redisUs),
       row.calls.toFixed(3),
       `${(100 * row.denied).toFixed(1)} %`,
+      one(row.garbageKb),
+      String(row.perSecond),
+    ]),
+  );
+  console.log(
+    `Of ${sender.turns} turns, ${sender.retaken} were repeated because the sender was more than ${sender.maxLateMs} ms late ` +
+      `(p99); in ${sender.late} it was late again.`,
+  );
+  print(
+    `\n${platform}: the bare application measured again, CPU µs, 99 % intervals`,
+    ['', 'CPU µs in all', 'difference', 'requests/s'],
+    groups.map(({ group, bareUs, bareAgain, perSecond }) => [
+      group,
+      one(bareUs),
+      withEnds(bareAgain, 1),
+      String(perSecond),
+    ]),
+  );
+  if (goals.length > 0) printGoals(platform, goals);
+}
+
+function printGoals(platform, goals) {
+  print(
+    `\n${platform}: goals, with 95 % intervals (jackknife over the blocks)`,
+    ['', 'measured', '', 'goal'],
+    goals.map(({ name, unit, goal, ...value }) => [
+      name,
+      withEnds(value, 2),
+      unit,
+      goal === undefined ? '' : `≤ ${goal}`,
     ]),
   );
 }
 
+/** @param value { mean, from, to }; the ends are null where there was one block */
+function withEnds({ mean, from, to }, digits) {
+  const text = (value) => (value === null ? '–' : value.toFixed(digits));
+  return `${text(mean)} (${text(from)} to ${text(to)})`;
+}
+
 export function printHttp(platform, rows) {
   print(
-    `\n${platform}: × ${'the bare application'} (denied: × an application that always throws the 429)`,
+    `\n${platform}, saturated, a process each: × the bare application (denied: × an application that always throws the 429)`,
     [
       '',
       'requests/s',
-      'min–max',
+      '95 % interval',
       'app CPU',
       'p50',
       'p99',
@@ -41,7 +80,7 @@ export function printHttp(platform, rows) {
     rows.map((row) => [
       row.name,
       two(row.throughput),
-      `${two(row.from)}–${two(row.to)}`,
+      `${two(row.from)} to ${two(row.to)}`,
       two(row.appCpu),
       two(row.p50),
       two(row.p99),

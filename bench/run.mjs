@@ -1,20 +1,24 @@
 // npm run bench: everything, or the parts asked for; see --help.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
+import { namesFor } from './groups.mjs';
 import { tool } from './load.mjs';
-import { readOptions } from './options.mjs';
+import { readOptions, sizesOf } from './options.mjs';
+import { NoisyMachineError } from './rate-rows.mjs';
 import { BenchRedis } from './redis.mjs';
 import { printGrowth, printHttp, printRate, printStore } from './report.mjs';
 
 const RESULTS = new URL('results.json', import.meta.url);
 
 const options = readOptions();
+const sizes = (part, platform) => sizesOf(options, part, platform);
 const results = {
   ...before(),
   date: new Date().toISOString().slice(0, 10),
   machine: machine(),
   versions: versions(),
 };
+say(`seed ${options.seed}`);
 const redis = await BenchRedis.start();
 try {
   results.versions.redis = await redis.version();
@@ -22,11 +26,11 @@ try {
   if (options.parts.includes('http')) await runHttp();
   if (options.parts.includes('store')) {
     const { benchStore } = await import('./store.mjs');
-    printStore((results.store = await benchStore(redis, options, say)));
+    printStore((results.store = await benchStore(redis, sizes('store'), say)));
   }
   if (options.parts.includes('growth')) {
     const { benchGrowth } = await import('./growth.mjs');
-    printGrowth((results.growth = await benchGrowth(redis, options, say)));
+    printGrowth((results.growth = await benchGrowth(redis, sizes('growth'), say)));
   }
 } finally {
   await redis.stop();
@@ -36,15 +40,24 @@ if (!options.quick) {
   const { fillTables } = await import('./tables.mjs');
   await fillTables(results, say);
 }
-process.exit(); // clients of the limiters compared have no common way to be closed
+process.exit(process.exitCode); // clients of the limiters compared have no common way to be closed
 
 async function runRate() {
-  const { benchRate, rateNames } = await import('./rate.mjs');
+  const { benchRate } = await import('./rate.mjs');
   results.rate = { ...results.rate };
   for (const platform of options.platforms) {
-    const measured = await benchRate(redis, { ...options, platform, names: rateNames(options) }, say);
-    printRate(platform, measured);
-    results.rate[platform] = measured;
+    const names = namesFor('rate', { ...options, platform });
+    try {
+      const measured = await benchRate(redis, { ...sizes('rate', platform), platform, names }, say);
+      printRate(platform, measured);
+      results.rate[platform] = measured;
+    } catch (error) {
+      // of a machine that was too noisy: no figure is shown or kept, but the other parts are still of use
+      if (!(error instanceof NoisyMachineError)) throw error;
+      delete results.rate[platform];
+      process.exitCode = 1;
+      say(error.message);
+    }
   }
 }
 
@@ -52,11 +65,12 @@ async function runHttp() {
   const { benchHttp } = await import('./http.mjs');
   results.http = { ...results.http };
   for (const platform of options.platforms) {
-    const rows = await benchHttp(redis, { ...options, platform }, say);
+    const names = namesFor('http', { ...options, platform });
+    const rows = await benchHttp(redis, { ...sizes('http', platform), platform, names }, say);
     printHttp(platform, rows);
     // of a run of some variants, the others keep what they had
     const measured = new Set(rows.map((row) => row.name));
-    const kept = results.http[platform]?.filter((row) => !measured.has(row.name)) ?? [];
+    const kept = (options.only && results.http[platform]?.filter((row) => !measured.has(row.name))) ?? [];
     results.http[platform] = [...rows, ...kept];
   }
 }

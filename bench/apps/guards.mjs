@@ -38,17 +38,24 @@ for i, key in ipairs(KEYS) do
 end
 return reply`;
 
-/** One `evalsha` of ioredis for each request, with our time limit, and the headers of above. */
-export async function evalsha({ limits }, redisPort) {
+let applications = 0;
+
+/**
+ * One `evalsha` of ioredis for each request, with our time limit, and the headers of above.
+ * @param client counts by the client's header instead of the address
+ */
+export async function evalsha({ limits, client }, redisPort) {
   const redis = new Redis({ port: redisPort, commandTimeout: 250 });
   const sha = await redis.script('LOAD', SCRIPT);
   const windows = Array.from({ length: limits }, (_, i) => String((i + 1) * HOUR_MS));
-  const keys = windows.map((window) => `naive-${process.pid}:${window}:`);
+  const namespace = `naive-${process.pid}-${applications++}`;
+  const keys = windows.map((window) => `${namespace}:${window}:`);
   const show = headersOf(limits);
   return withGuard(async (context, httpAdapter) => {
     const http = context.switchToHttp();
-    const { ip } = http.getRequest();
-    const reply = await redis.evalsha(sha, limits, ...keys.map((key) => key + ip), ...windows);
+    const request = http.getRequest();
+    const value = client ? request.headers['x-client'] : request.ip;
+    const reply = await redis.evalsha(sha, limits, ...keys.map((key) => key + value), ...windows);
     if (reply[0] > ROOMY) throw new HttpException('Too Many Requests', 429);
     show(http.getResponse(), httpAdapter);
     return true;

@@ -1,13 +1,14 @@
 // Rules of one request: what they cost the process and Redis at a fixed rate, where few requests share a call.
-import { Application } from '../child.mjs';
+import { Applications } from '../child.mjs';
 import { OpenLoop } from '../open-loop.mjs';
 import { load } from '../load.mjs';
 import { median, short } from '../stats.mjs';
 
 const PER_SECOND = 2000;
+const TURN_SECONDS = 1;
 const KEY = '{headers.x-client}';
 
-export async function rulesOfRequest(redis, { rounds, seconds, quick }, say) {
+export async function rulesOfRequest(redis, { rounds, quick }, say) {
   const counts = quick ? [0, 5] : [0, 1, 2, 5, 10, 20, 50];
   const sender = OpenLoop.start();
   const applications = [];
@@ -20,7 +21,7 @@ export async function rulesOfRequest(redis, { rounds, seconds, quick }, say) {
     for (let round = 0; round < rounds; round++) {
       say(`growth: rules of a request, round ${round + 1} of ${rounds}`);
       for (const i of inTurn(counts, round)) {
-        turns[i].push(await measure(redis, sender, applications[i], seconds));
+        turns[i].push(await measure(redis, sender, applications[i]));
       }
     }
     return [section(counts, turns)];
@@ -32,8 +33,10 @@ export async function rulesOfRequest(redis, { rounds, seconds, quick }, say) {
 
 async function start(redis, limits, quick) {
   const options = { limits, store: 'redis', key: KEY };
-  const spec = { kind: 'ours', options, platform: 'fastify', redisPort: redis.port };
-  const application = await Application.start(`${limits} rules`, spec);
+  const name = `${limits} rules`;
+  const where = { platform: 'fastify', redisPort: redis.port };
+  const application = await Applications.startThese({ [name]: { kind: 'ours', options } }, where);
+  application.port = application.ports.get(name);
   await load(application.port, quick ? 1 : 3);
   return application;
 }
@@ -43,9 +46,10 @@ function inTurn(counts, round) {
   return round % 2 ? order.reverse() : order;
 }
 
-async function measure(redis, sender, application, seconds) {
+async function measure(redis, sender, application) {
   const before = await usage(redis, application);
-  const { requests } = await sender.run({ port: application.port, perSecond: PER_SECOND, seconds });
+  const turn = { port: application.port, perSecond: PER_SECOND, seconds: TURN_SECONDS, seed: 1 };
+  const { requests } = await sender.run(turn);
   const after = await usage(redis, application);
   return Object.fromEntries(
     Object.keys(before).map((name) => [name, (after[name] - before[name]) / requests]),
@@ -53,7 +57,8 @@ async function measure(redis, sender, application, seconds) {
 }
 
 async function usage(redis, application) {
-  const [{ cpuUs: redisUs, calls, bytes }, processUs] = [await redis.work(), await application.ask('cpuUs')];
+  const { cpuUs: redisUs, calls, bytes } = await redis.work();
+  const { cpuUs: processUs } = await application.ask('usage');
   return { processUs, redisUs, calls, bytes };
 }
 
