@@ -1,7 +1,7 @@
 // The least that a limiter on ioredis can cost: full calls of a short script, made beforehand, whose replies nobody reads.
 import { Redis } from 'ioredis';
 
-const MAX_COUNTERS = 64;
+const MAX_COUNTERS = 128;
 const SCRIPT = `
 local reply, k = {}, 0
 for at = 1, #ARGV, 3 do
@@ -66,7 +66,7 @@ export class BareCalls {
   }
 }
 
-/** The requests in calls of as many as have at most 64 counters together, each counter with its checks added up. */
+/** The requests in calls of as many as have at most 128 counters together, each counter with its checks added up. */
 function callsOf(requests, keyOf) {
   const calls = [];
   let call;

@@ -1,7 +1,5 @@
 // The goals of this library for its own speed, and whether they are met.
-import { number, PLATFORMS, table, withInterval } from './words.mjs';
-
-const two = (value) => number(value, 2);
+import { PLATFORMS, table, withInterval } from './words.mjs';
 
 /** Plain words for the goals of bench/rate-goals.mjs. */
 const WORDS = {
@@ -36,7 +34,7 @@ function atFixedRate({ rate }) {
   }));
 }
 
-/** Share of the requests that the bare application answers; the range is that of the rounds. */
+/** Share of the requests that the bare application answers. */
 const THROUGHPUT = [
   ['fastify', 'ours 5 memory', 'five limits in memory', 0.85],
   ['fastify', 'ours 5 redis', 'five limits in Redis', 0.7],
@@ -54,8 +52,8 @@ function saturated({ http = {} }) {
       text: `${PLATFORMS[platform]}, saturated: requests/s with ${text}, compared to the bare application`,
       atLeast,
       unit: '×',
-      measured: { mean: throughput, from: throughput, to: throughput },
-      shown: `${two(throughput)} (${two(from)} to ${two(to)})`,
+      measured: { mean: throughput, from, to },
+      shown: withInterval({ mean: throughput, from, to }, 2),
     };
   });
 }
@@ -75,9 +73,9 @@ const STORE = [
 function stores({ store = [] }) {
   return STORE.flatMap(([title, field, text, atMost, unit]) => {
     const section = store.find((one) => title.test(one.title));
-    const value = section?.rows.find(({ name }) => name === 'ours')?.[field];
-    if (value === undefined) return [];
-    return { text, atMost, unit, measured: { mean: value, from: value, to: value }, shown: two(value) };
+    const measured = section?.rows.find(({ name }) => name === 'ours')?.intervals?.[field];
+    if (measured === undefined) return [];
+    return { text, atMost, unit, measured, shown: withInterval(measured, 2) };
   });
 }
 

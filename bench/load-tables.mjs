@@ -37,6 +37,7 @@ function saturatedCells(row) {
 const STORES = {
   'raw INCR + PTTL': '`INCR` and `PTTL`, written to the socket in a pipeline',
   'raw INCR': '`INCR` alone, in a pipeline',
+  'bare evalsha, 128 counters a call': 'calls of 128 counters, made beforehand and sent by ioredis',
   ours: 'nestjs-freq-limit',
   'ours, before': 'nestjs-freq-limit, before',
   'ours, no coalescing': 'nestjs-freq-limit, `coalesce: false`',
@@ -61,7 +62,14 @@ function stores({ store = [] }) {
 
 const storeHead = (title) => [`${title}: Redis CPU, ratio`, 'Redis CPU, µs', 'CPU of the process, µs'];
 
-const storeCells = (row) => [three(row?.serverCpu), three(row?.serverUs), three(row?.clientUs)];
+const storeCells = (row) => [withEnds(row, 'serverCpu'), three(row?.serverUs), withEnds(row, 'clientUs')];
+
+/** A mean and its interval. */
+function withEnds(row, field) {
+  const { mean, from, to } = row?.intervals?.[field] ?? {};
+  if (mean === undefined) return three(row?.[field]);
+  return from === null ? three(mean) : `${three(mean)} (${three(from)} to ${three(to)})`;
+}
 
 /** The same for one call of `consume` with more and more checks. */
 function calls({ store = [] }) {

@@ -94,19 +94,23 @@ export function printHttp(platform, rows) {
 }
 
 export function printStore(sections) {
+  const withInterval = (row, field) => {
+    const { from, to } = row.intervals[field];
+    return `${two(row[field])} (${two(from)} to ${two(to)})`;
+  };
   for (const { title, base, rows } of sections) {
     print(
-      `\n${title}; × ${base}`,
+      `\n${title}; × ${base}; medians, and 95 % intervals of the means`,
       ['', 'checks/s', 'server CPU', 'client CPU', 'p99', 'checks/s', 'server µs', 'client µs'],
       rows.map((row) => [
         row.name,
         two(row.throughput),
-        two(row.serverCpu),
+        withInterval(row, 'serverCpu'),
         two(row.clientCpu),
         two(row.p99),
         String(row.perSecond),
         two(row.serverUs),
-        two(row.clientUs),
+        withInterval(row, 'clientUs'),
       ]),
     );
   }

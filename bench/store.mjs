@@ -100,6 +100,6 @@ async function rawRunners(redis, requests, inFlight) {
     runners[name] = () => pipeline.run(inFlight, TURN_MS);
   }
   const bare = await BareCalls.open(redis.port, requests, keyOf);
-  runners['bare evalsha, 64 counters a call'] = () => bare.run(inFlight, TURN_MS);
+  runners['bare evalsha, 128 counters a call'] = () => bare.run(inFlight, TURN_MS);
   return runners;
 }
