@@ -1,7 +1,8 @@
 // The tables of docs/how-far-one-redis-goes.md: by name of the block, a function from results.json to Markdown; `undefined` if
 // it was not measured.
+import { number, table } from './words.mjs';
 
-/** What the library adds to the start of an application. */
+/** The difference that the library makes to the start of an application. */
 function startUp(results) {
   return tableOf(results, 'start-up', [
     ['handlers', 'handlers', whole],
@@ -11,32 +12,34 @@ function startUp(results) {
     ['start without the library, ms', 'without ms', whole],
     ['added, ms', 'added ms', whole],
     ['added, µs per handler', 'µs/handler', whole],
-    ['added, MB', 'added MB', rounded],
-    ['added, kB per handler', 'kB/handler', rounded],
+    ['added, MB', 'added MB', decimal],
+    ['added, kB per handler', 'kB/handler', decimal],
+    ['first request, added ms', 'first request, added ms', decimal],
   ]);
 }
 
-/** What the rules of a request cost. */
+/** The cost of a request, by its number of rules. */
 function rules(results) {
   return tableOf(results, 'rules', [
     ['rules', 'rules', whole],
-    ['Redis, µs per request', 'Redis µs/request', rounded],
-    ['per rule', 'Redis µs/rule', rounded],
-    ['the process, µs per request', 'process µs/request', rounded],
-    ['per rule', 'process µs/rule', rounded],
-    ['Redis calls per request', 'calls/request', rounded],
-    ['bytes on the network per request', 'network bytes/request', whole],
+    ['own call: Redis µs per request', 'Redis µs/request, own call', decimal],
+    ['own call: per rule', 'Redis µs/rule, own call', decimal],
+    ['own call: network bytes per request', 'network bytes/request, own call', whole],
+    ['shared: Redis µs per request', 'Redis µs/request', decimal],
+    ['shared: calls per request', 'calls/request', hundredths],
+    ['shared: process µs per request', 'process µs/request', decimal],
+    ['shared: per rule', 'process µs/rule', decimal],
   ]);
 }
 
-/** What a request costs Redis, by how many share a call. */
+/** The cost of a request for Redis, by how many share a call. */
 function load(results) {
   return tableOf(results, 'in-flight', [
     ['requests in flight', 'in flight', whole],
-    ['Redis calls per request', 'calls/request', rounded],
-    ['Redis, µs per check', 'server µs', rounded],
-    ['checks per second', 'checks/s', whole],
-    ['p99, ms', 'p99 ms', rounded],
+    ['Redis calls per request', 'calls/request', hundredths],
+    ['Redis, µs per request', 'Redis µs/request', decimal],
+    ['requests per second', 'requests/s', whole],
+    ['p99, ms', 'p99 ms', decimal],
   ]);
 }
 
@@ -46,29 +49,28 @@ function clients(results) {
   if (redis === undefined || memory === undefined) return undefined;
   const head = [
     'counters',
-    'Redis, µs per check',
-    'bytes per counter',
-    'in memory, µs per check',
-    'bytes per counter',
+    'Redis, µs per request',
+    'Redis, bytes per counter',
+    'memory, process µs per request',
+    'memory, bytes per counter',
   ];
   const rows = redis.rows.map((row, i) => [
     whole(cell(redis, row, 'counters')),
-    rounded(cell(redis, row, 'server µs')),
+    decimal(cell(redis, row, 'Redis µs/request')),
     whole(cell(redis, row, 'bytes each')),
-    rounded(cell(memory, memory.rows[i], 'client µs')),
+    decimal(cell(memory, memory.rows[i], 'process µs/request')),
     whole(cell(memory, memory.rows[i], 'bytes each')),
   ]);
-  return markdown(head, rows);
+  return table(head, rows);
 }
 
-/** What several processes on one counter cost Redis. */
+/** The cost for Redis of several processes that charge one counter. */
 function processes(results) {
   return tableOf(results, 'processes', [
     ['processes', 'processes', whole],
     ['requests per second of each', 'requests/s each', whole],
-    ['Redis calls per request', 'calls/request', rounded],
-    ['Redis, µs per request', 'Redis µs/request', rounded],
-    ['allowed', 'allowed of a limit', String],
+    ['Redis calls per request', 'calls/request', hundredths],
+    ['Redis, µs per request', 'Redis µs/request', decimal],
   ]);
 }
 
@@ -84,7 +86,7 @@ export const tables = {
 function tableOf(results, id, columns) {
   const section = sectionOf(results, id);
   if (section === undefined) return undefined;
-  return markdown(
+  return table(
     columns.map(([head]) => head),
     section.rows.map((row) => columns.map(([, column, text]) => text(cell(section, row, column)))),
   );
@@ -98,20 +100,8 @@ function cell({ columns }, row, column) {
   return row?.[columns.indexOf(column)];
 }
 
-function markdown(head, rows) {
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-}
-
-function whole(value) {
-  return isNumber(value) ? Math.round(value).toLocaleString('en') : '';
-}
-
-/** Two figures below 10, and whole numbers above. */
-function rounded(value) {
-  if (!isNumber(value)) return '';
-  return Math.abs(value) < 10 ? String(Number(value.toPrecision(2))) : whole(value);
-}
-
-function isNumber(value) {
-  return typeof value === 'number' && Number.isFinite(value);
-}
+// a value is null, or not in the section, if it was not measured: its cell stays empty
+const written = (digits) => (value) => (Number.isFinite(value) ? number(value, digits) : undefined);
+const whole = written(0);
+const hundredths = written(2);
+const decimal = written(undefined);

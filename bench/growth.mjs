@@ -1,4 +1,4 @@
-// How costs grow: handlers at start-up, rules a request, requests in flight, counters, processes on one Redis.
+// How costs grow: with handlers, rules of a request, requests in flight, counters, and processes on one Redis.
 import { counters } from './growth/counters.mjs';
 import { inFlight } from './growth/in-flight.mjs';
 import { processes } from './growth/processes.mjs';
@@ -7,7 +7,7 @@ import { startUp } from './growth/start-up.mjs';
 
 const PARTS = [startUp, rulesOfRequest, inFlight, counters, processes];
 
-/** @returns sections `{ id, title, columns, rows }`; growth-tables.mjs makes the pages' tables of them */
+/** @returns sections `{ id, title, columns, rows }`, from which growth-tables.mjs makes the tables of the page */
 export async function benchGrowth(redis, options, say) {
   const sections = [];
   for (const part of PARTS) {

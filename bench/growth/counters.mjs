@@ -1,4 +1,4 @@
-// Clients: what a check costs and how many bytes a counter takes, by the number of counters.
+// Clients: the cost of a request and the bytes of a counter, by the number of counters.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -9,7 +9,7 @@ const FILL_CHECKS = 500;
 const CHECKS = 3;
 const IN_FLIGHT = 200;
 
-/** Below, what the process frees and allocates for other reasons is more than the counters. */
+/** With fewer, the counters take less memory than what the process allocates and frees for other reasons. */
 const FEWEST_IN_HEAP = 1e4;
 
 export async function counters(redis, { rounds, quick }, say) {
@@ -49,10 +49,10 @@ async function grow({ id, name, service, usedMemory, fewest }, sizes, rounds, re
     const bytes = Math.round(((await usedMemory()) - empty) / (filled - FILL_CHECKS));
     const ask = () =>
       service.consume(Array.from({ length: CHECKS }, () => counter(Math.floor(Math.random() * size))));
-    const cost = await costOf(ask, IN_FLIGHT, CHECKS, rounds, redis);
+    const cost = await costOf(ask, IN_FLIGHT, rounds, redis);
     rows.push([size, ...cost, size < fewest ? null : bytes]);
   }
-  const title = `Live counters, ${name}, ${IN_FLIGHT} requests of ${CHECKS} checks in flight`;
+  const title = `Live counters, ${name}, ${IN_FLIGHT} requests of ${CHECKS} rules in flight`;
   return { id, title, columns: ['counters', ...COST, 'bytes each'], rows };
 }
 
@@ -68,7 +68,7 @@ async function heapUsed() {
     setFlagsFromString('--expose-gc');
     collect = runInNewContext('gc');
   }
-  // what earlier parts of the benchmark left goes in several steps
+  // objects of earlier parts of the benchmark need several collections
   for (let i = 0; i < 5; i++) {
     collect();
     await nextTurn();

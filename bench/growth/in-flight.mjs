@@ -1,9 +1,8 @@
-// Requests that are in flight together share calls: what a check costs, by their number.
+// Requests that are in flight together share calls: the cost of a request, by how many are in flight.
 import { ROOMY } from '../apps/decorate.mjs';
 import { short } from '../stats.mjs';
 import { COST, costOf, urlOf, withService } from './cost.mjs';
 
-const CHECKS = 3;
 const CLIENTS = 20_000;
 const NAMES = ['a', 'b', 'c'];
 
@@ -22,13 +21,13 @@ async function measure(service, redis, { rounds, quick }, say) {
       asked++;
       return ask();
     };
-    const cost = await costOf(counted, count, CHECKS, rounds, redis);
+    const cost = await costOf(counted, count, rounds, redis);
     rows.push([count, ...cost, short(((await redis.work()).calls - calls) / asked)]);
   }
   return [
     {
       id: 'in-flight',
-      title: `Requests in flight, ${CHECKS} checks each`,
+      title: `Requests in flight, ${NAMES.length} rules each`,
       columns: ['in flight', ...COST, 'calls/request'],
       rows,
     },

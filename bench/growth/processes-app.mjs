@@ -1,5 +1,5 @@
-// One of several processes on one Redis: each byte on its standard input is a request. Each request counts on one counter
-// of all processes and on one of its own.
+// One of several processes on one Redis: each byte on its standard input is a request. Each request charges a counter that
+// all processes share, and a counter that no other request has.
 import { serviceOf } from '../subjects.mjs';
 import { ROOMY } from '../apps/decorate.mjs';
 

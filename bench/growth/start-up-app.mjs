@@ -1,5 +1,5 @@
 // One application with many handlers, in a process of its own: node --expose-gc start-up-app.mjs '{ handlers, rules, … }'.
-// Tells its parent what the start and the first request took, and ends.
+// Sends its parent the duration of the start and of the first request, then exits.
 import 'reflect-metadata';
 import { Controller, Get } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -8,20 +8,16 @@ import { decorateMethod, moduleOf, ROOMY } from '../apps/decorate.mjs';
 const KEYS = ['{ip}', '{params.id}', '{headers.x-client}{ip}'];
 
 /** `rules` of each handler and `moduleRules`; without `isLimited`, the same application without the library. */
-const { handlers, perController, rules, moduleRules, isLimited, profile } = JSON.parse(process.argv[2]);
+const { handlers, perController, rules, moduleRules, isLimited } = JSON.parse(process.argv[2]);
 const library = isLimited ? await import('nestjs-freq-limit') : undefined;
-const session = profile ? await startProfile() : undefined;
 
 const heapBefore = heapUsed();
 const from = performance.now();
-const cpuBefore = process.cpuUsage();
 const app = await NestFactory.create(moduleOf({ imports: imports(), controllers: controllers() }), {
   logger: ['error'],
 });
 await app.listen(0, '127.0.0.1');
 const startMs = performance.now() - from;
-const { user, system } = process.cpuUsage(cpuBefore);
-if (session) await writeProfile(session);
 const heapBytes = heapUsed() - heapBefore;
 
 const requestFrom = performance.now();
@@ -29,7 +25,7 @@ const { status } = await fetch(`http://127.0.0.1:${app.getHttpServer().address()
 const firstRequestMs = performance.now() - requestFrom;
 if (status !== 200) throw new Error(`the first request got ${status}`);
 
-const result = { startMs, startCpuMs: (user + system) / 1000, heapBytes, firstRequestMs };
+const result = { startMs, heapBytes, firstRequestMs };
 if (process.send) process.send(result, () => process.exit());
 else {
   console.log(result);
@@ -82,18 +78,4 @@ function ruleDecorators() {
 function heapUsed() {
   globalThis.gc();
   return process.memoryUsage().heapUsed;
-}
-
-async function startProfile() {
-  const { Session } = await import('node:inspector/promises');
-  const inspector = new Session();
-  inspector.connect();
-  await inspector.post('Profiler.enable');
-  await inspector.post('Profiler.start');
-  return inspector;
-}
-
-async function writeProfile(inspector) {
-  const { writeFileSync } = await import('node:fs');
-  writeFileSync(profile, JSON.stringify((await inspector.post('Profiler.stop')).profile));
 }

@@ -1,4 +1,5 @@
-// Start-up of applications with many handlers: time and memory that the library adds, each in a process of its own.
+// Start-up of Express applications with many handlers, counters in memory: the time and the heap that the library adds. Each
+// start is a process of its own.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +7,7 @@ import { median, short } from '../stats.mjs';
 
 const APP = fileURLToPath(new URL('start-up-app.mjs', import.meta.url));
 const PER_CONTROLLER = 20;
-/** With fewer, most of what is added does not depend on them. */
+/** With fewer, most of the difference does not depend on the number of handlers. */
 const FEWEST_TO_DIVIDE_BY = 1000;
 const RULES = [
   { rules: 1, moduleRules: 0 },
@@ -26,7 +27,7 @@ export async function startUp(redis, { rounds, quick }, say) {
   return [
     {
       id: 'start-up',
-      title: 'Start-up: what the library adds',
+      title: 'Start-up, Express, memory store: the difference to the same application without the library',
       columns: [
         'handlers',
         'per controller',

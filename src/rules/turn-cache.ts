@@ -1,6 +1,6 @@
 /**
- * Remembers what a function returns for each object, until the end of this turn. Planning reads the methods and the metadata
- * of one class many times in one turn. In a later turn they may have changed.
+ * Remembers the results of a function by its argument, until a microtask clears them. Planning reads the methods and the
+ * metadata of one class many times before that. Later they may have changed.
  */
 export function cachedInTurn<K, V>(read: (key: K) => V): (key: K) => V {
   const recent = new Map<K, V>();
