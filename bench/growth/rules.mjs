@@ -6,6 +6,7 @@ import { median, short } from '../stats.mjs';
 
 const PER_SECOND = 2000;
 const TURN_SECONDS = 1;
+const WARM_UP_SECONDS = 1;
 const KEY = '{headers.x-client}';
 const NO_RULE = 'no rule';
 
@@ -30,7 +31,7 @@ export async function rulesOfRequest(redis, { rounds, quick }, say) {
     redisPort: redis.port,
   });
   try {
-    for (const port of applications.ports.values()) await load(port, quick ? 1 : 2);
+    for (const port of applications.ports.values()) await load(port, WARM_UP_SECONDS);
     const turns = await turnsOf(Object.keys(variants), rounds, { redis, sender, applications }, say);
     return [section(counts, turns)];
   } finally {
