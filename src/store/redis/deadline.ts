@@ -48,7 +48,7 @@ export abstract class Wait<T> implements Waiting {
 
   constructor(private readonly deadline: Deadline) {}
 
-  /** Waits for an answer; after `onError`, perhaps for another one within the same time. */
+  /** Waits for an answer. May be called again by `onError`: the deadline stays the same. */
   follow(answer: Promise<T>): void {
     this.hasEnded = false;
     listeningClock.add(this);
