@@ -1,3 +1,6 @@
+// taken at load time, so that a test's fake timers cannot keep the caches
+const { queueMicrotask } = globalThis;
+
 /**
  * Remembers what a function returns for each object, until the end of this turn. Planning reads the methods and the metadata
  * of one class many times in one turn. In a later turn they may have changed.

@@ -51,7 +51,6 @@ export abstract class Wait<T> implements Waiting {
   /** Waits for an answer. May be called again by `onError`: the deadline stays the same. */
   follow(answer: Promise<T>): void {
     this.hasEnded = false;
-    listeningClock.add(this);
     answer.then(
       (value) => {
         if (this.end()) this.onAnswer(value);
@@ -60,6 +59,8 @@ export abstract class Wait<T> implements Waiting {
         if (this.end()) this.onError(error);
       },
     );
+    // after the line above, which throws if a client of the application returns no promise
+    listeningClock.add(this);
   }
 
   onTick(clockMs: number): number | undefined {
