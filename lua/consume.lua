@@ -22,7 +22,8 @@
 --            The ends of the windows, if requested, come last, as a string for each of KEYS: the server's clock in
 --            milliseconds when the window ends, which refund.lua compares; 0 if a check could not charge its whole
 --            cost, so that nothing is refunded.
---            An error that does not concern a key (READONLY, OOM, no permission) fails the call: nothing is charged.
+--            An error of the first charge that does not concern its key (READONLY, OOM, no permission) fails the call:
+--            nothing is charged.
 --
 -- Stored     key -> the units used, as an integer; the window is the key's own expiry. Only the server's clock
 --            counts. A counter of 0 or less, whatever the reason, is treated as no counter.

@@ -59,7 +59,7 @@ export class FreqLimitService {
   consume(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict>;
   // other libraries have more arguments
   consume(checks: FreqLimitCheck | readonly FreqLimitCheck[], more?: unknown): Promise<Verdict> {
-    // not `async`: its promises would take longer than the rest of it
+    // not `async`, which creates more promises for each call
     try {
       if (more !== undefined) throw tooManyArguments('consume', checks, more);
       const resolved = this.checks.resolve(checks, 'consume');
@@ -110,7 +110,6 @@ export class FreqLimitService {
     return this.store.health();
   }
 
-  /** One function for all calls. */
   private readonly toReportedVerdict = (results: CheckResult[]): Verdict => {
     const verdict = toVerdict(results);
     this.events.report(verdict, undefined);

@@ -124,8 +124,6 @@ interface Policy {
   readonly windowMs: number;
   readonly name: string;
   readonly text: string;
-  /** The last list that began with this policy. Handlers mostly have the same rules for each request. */
-  joined: { readonly policies: readonly Policy[]; readonly text: string } | undefined;
 }
 
 /** By the names of rules, of which an application has few. */
@@ -135,22 +133,26 @@ function policyOf({ name, limit, windowMs }: ShownResult): Policy {
   const policy = known.get(name);
   if (policy?.limit === limit && policy.windowMs === windowMs) return policy;
   const text = `"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}`;
-  const made = { limit, windowMs, name: `"${name}"`, text, joined: undefined };
+  const made = { limit, windowMs, name: `"${name}"`, text };
   known.set(name, made);
   return made;
 }
 
 function withPartitionKey(policy: Policy, partitionKey: string): Policy {
-  return { ...policy, text: `${policy.text};pk=:${partitionKey}:`, joined: undefined };
+  return { ...policy, text: `${policy.text};pk=:${partitionKey}:` };
 }
+
+/** The last list of policies that began with a name. Handlers mostly have the same rules for each request. */
+const joined = new Map<string, { readonly policies: readonly Policy[]; readonly text: string }>();
 
 function joinPolicies(policies: readonly Policy[]): string {
   const [first] = policies;
   if (first === undefined) return '';
-  if (first.joined === undefined || !isSameList(first.joined.policies, policies)) {
-    first.joined = { policies, text: policies.map(({ text }) => text).join(', ') };
-  }
-  return first.joined.text;
+  const last = joined.get(first.name);
+  if (last !== undefined && isSameList(last.policies, policies)) return last.text;
+  const text = policies.map((policy) => policy.text).join(', ');
+  joined.set(first.name, { policies, text });
+  return text;
 }
 
 function isSameList(a: readonly Policy[], b: readonly Policy[]): boolean {

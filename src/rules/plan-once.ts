@@ -1,5 +1,6 @@
 import { planRule } from './plan-rule.js';
 import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-rule.js';
+import { canLackValues } from './watched-values.js';
 
 interface SharedRule {
   readonly rule: PlannedRule;
@@ -20,8 +21,13 @@ export function planOnce(declared: DeclaredRule, owner: Owner, defaults: RuleDef
   const shared = rules.get(declared);
   if (shared !== undefined && isOfOwner(shared, owner)) return shared.rule;
   const rule = planRule(declared, owner, defaults);
-  if (rule.scope !== 'handler') rules.set(declared, { rule, classIdentity: owner.classIdentity });
+  if (isShareable(rule)) rules.set(declared, { rule, classIdentity: owner.classIdentity });
   return rule;
+}
+
+/** A rule whose values may be missing is watched, and the watch ends for each handler on its own. */
+function isShareable({ scope, key }: PlannedRule): boolean {
+  return scope !== 'handler' && !canLackValues(key);
 }
 
 function isOfOwner({ rule, classIdentity }: SharedRule, owner: Owner): boolean {

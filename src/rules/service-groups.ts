@@ -19,7 +19,7 @@ const MAX_GROUPS = 1_000;
 
 /**
  * The groups of the counters of `FreqLimitService`. Cached: a new one takes a hash, and an application uses few names and
- * windows. Only valid names and windows are in it, so what is found needs no check.
+ * windows. Only valid names and windows are in it, so a known group needs no validation.
  */
 export class ServiceGroups {
   private readonly names = new Map<unknown, KnownName>();

@@ -1,3 +1,6 @@
+// taken at load time, so that a test's fake timers cannot keep the caches
+const { queueMicrotask } = globalThis;
+
 /**
  * Remembers the results of a function by its argument, until a microtask clears them. Planning reads the methods and the
  * metadata of one class many times before that. Later they may have changed.

@@ -34,7 +34,7 @@ export class BatchSender {
   sendAlone(unsent: UnsentRequest, deadline?: Deadline): Promise<CheckResult[]> {
     const request = new PendingRequest(unsent);
     this.send(Batch.of(request), deadline);
-    return request.results;
+    return request.promise;
   }
 
   private isMoving(batch: Batch): boolean {

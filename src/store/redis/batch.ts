@@ -3,7 +3,7 @@ import { CounterMap, type CounterName } from '../../core/counter-map.js';
 
 /**
  * The maximum number of counters in one call. If all requests pass, 128 block the server for 0.1 to 0.2 ms, and several calls
- * are in flight under load. `docs/performance.md` has the figures.
+ * are in flight under load.
  */
 const MAX_KEYS = 128;
 /**
@@ -30,7 +30,7 @@ export class PendingRequest implements UnsentRequest {
   counters: readonly CounterEntry[] = [];
   resolve!: (results: CheckResult[]) => void;
   reject!: (error: unknown) => void;
-  readonly results = new Promise<CheckResult[]>((resolve, reject) => {
+  readonly promise = new Promise<CheckResult[]>((resolve, reject) => {
     this.resolve = resolve;
     this.reject = reject;
   });

@@ -38,7 +38,7 @@ export class Coalescer {
     const request = new PendingRequest(unsent);
     this.batchFor(tag, request.checks).add(request);
     if (!this.coalesce) this.flush();
-    return request.results;
+    return request.promise;
   }
 
   /** Sends what has been collected, and later requests at once. */

@@ -48,10 +48,9 @@ export abstract class Wait<T> implements Waiting {
 
   constructor(private readonly deadline: Deadline) {}
 
-  /** Waits for an answer; after `onError`, perhaps for another one within the same time. */
+  /** Waits for an answer. May be called again by `onError`: the deadline stays the same. */
   follow(answer: Promise<T>): void {
     this.hasEnded = false;
-    listeningClock.add(this);
     answer.then(
       (value) => {
         if (this.end()) this.onAnswer(value);
@@ -60,6 +59,8 @@ export abstract class Wait<T> implements Waiting {
         if (this.end()) this.onError(error);
       },
     );
+    // after the line above, which throws if a client of the application returns no promise
+    listeningClock.add(this);
   }
 
   onTick(clockMs: number): number | undefined {

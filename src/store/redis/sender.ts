@@ -22,7 +22,7 @@ export interface ScriptCall extends CallTarget {
   readonly args: readonly string[];
 }
 
-/** Gets what becomes of a call: one of the two is called, once. */
+/** Receives the outcome of a call: one of the two is called, once. */
 export interface CallListener {
   onReply(reply: unknown): void;
   onError(error: unknown): void;
@@ -40,7 +40,7 @@ export class Sender {
 
   /**
    * Runs a script on a server.
-   * @throws what a client that was passed throws
+   * @throws if a client that the application passed throws
    */
   send(script: Script, call: ScriptCall, listener: CallListener): void {
     const { connection } = this;

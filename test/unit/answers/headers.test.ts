@@ -34,6 +34,18 @@ describe("the headers of 'draft'", () => {
     });
   });
 
+  it('follow each list of rules and each limit, whatever came before', () => {
+    const larger = { ...MINUTE, limit: 7 };
+    const policyOf = (...results: CheckResult[]): string | undefined => headers(results)['RateLimit-Policy'];
+    const [minute, day] = ['"minute";q=5;w=60', '"day";q=100;w=86400'];
+    for (let time = 0; time < 2; time++) {
+      expect(policyOf(MINUTE, DAY)).toBe(`${minute}, ${day}`);
+      expect(policyOf(MINUTE)).toBe(minute);
+      expect(policyOf(DAY, MINUTE)).toBe(`${day}, ${minute}`);
+      expect(policyOf(larger, DAY)).toBe(`"minute";q=7;w=60, ${day}`);
+    }
+  });
+
   it('can be read by an independent parser of structured fields', () => {
     const { 'RateLimit-Policy': policy, RateLimit: limit } = headers([MINUTE, { ...DAY, cost: 4 }]);
     expect(items(policy)).toEqual([

@@ -24,6 +24,13 @@ describe('planOnce', () => {
     expect(planOnce(one, OTHER_HANDLER, DEFAULTS).id).not.toBe(planOnce(one, OWNER, DEFAULTS).id);
   });
 
+  it('plans a rule for each handler if its values may be missing, because each handler ends its own watch', () => {
+    const one = declared({ window: '1m', limit: 1, key: '{params.id}' }, 'app');
+    const [first, second] = [planOnce(one, OWNER, DEFAULTS), planOnce(one, OTHER_HANDLER, DEFAULTS)];
+    expect(second).not.toBe(first);
+    expect(second.id).toBe(first.id);
+  });
+
   it('plans a rule again for another module', () => {
     const one = rule('app');
     const other = { ...DEFAULTS, countDenied: true };

@@ -119,6 +119,15 @@ describe('a call', () => {
     await third;
   });
 
+  it('fails once if the client returns no promise', async () => {
+    const { state, connection, call } = make();
+    state.isReady = true;
+    Object.assign(connection.client, { evalsha: () => undefined });
+    await expect(call({ deadline: new Deadline(10) })).rejects.toThrow(TypeError);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(state.watched).toEqual([]);
+  });
+
   it('has its connection watched if the answer does not come in time', async () => {
     const { state, connection, call } = make();
     state.isReady = true;
