@@ -48,7 +48,7 @@ async function runBlock(redis, platform, names, rounds, next) {
   }
 }
 
-/** So many requests that the engine has compiled what it will, in each process. */
+/** Enough requests for the engine to compile the code of each process. */
 async function warmUp(places) {
   const sender = OpenLoop.start();
   for (const { name, applications } of places) {
@@ -59,7 +59,7 @@ async function warmUp(places) {
 
 async function turn(applications, name, redis) {
   const [before, cpuBefore] = [await redis.work(), await applications.ask('usage')];
-  const { requests, seconds, p50, p99, refused, broken } = await load(
+  const { requests, seconds, p50, p99, denied, broken } = await load(
     applications.ports.get(name),
     TURN_SECONDS,
   );
@@ -68,8 +68,8 @@ async function turn(applications, name, redis) {
     perSecond: requests / seconds,
     p50,
     p99,
-    refused: refused / requests,
-    broken: broken ?? 0,
+    denied: denied / requests,
+    broken,
     appCpuUs: (cpuAfter.cpuUs - cpuBefore.cpuUs) / requests,
     redisCpuUs: (after.cpuUs - before.cpuUs) / requests,
     calls: (after.calls - before.calls) / requests,
@@ -96,7 +96,7 @@ function rowOf(name, blocks) {
     p99Ms: middle('p99'),
     redisCpuUs: middle('redisCpuUs'),
     calls: middle('calls'),
-    refused: middle('refused'),
+    denied: middle('denied'),
     broken: own.reduce((sum, turn) => sum + turn.broken, 0),
   };
 }

@@ -14,7 +14,8 @@ const help = () => `npm run bench -- [options]
   --seconds   rate: length of a turn                                               (0.5)
   --rate      rate: requests per second; without it, at most 4000 and half of what the slowest can do
   --seed      a number: the order of the turns and the times of the requests       (a new one for each run)
-  --only      texts, by commas: of rate and http, only variants of such a name, or whose names contain one
+  --only      texts, by commas: of rate and http, only variants of such a name, or whose names contain one;
+              for trying, writes no results
   --quick     few variants, 2 blocks, small sizes: for trying, takes about two minutes; writes no results
   --help
 The environment says the same: BENCH_ROUNDS=9 BENCH_PLATFORM=fastify ...

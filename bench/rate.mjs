@@ -6,10 +6,11 @@
 import { BARE } from './apps/variants.mjs';
 import { Applications } from './child.mjs';
 import { groupsOf } from './groups.mjs';
+import { requireQuiet } from './noise.mjs';
 import { OpenLoop } from './open-loop.mjs';
 import { random, shuffled } from './random.mjs';
 import { goalsOf } from './rate-goals.mjs';
-import { blockOf, requireQuiet, rowsOf } from './rate-rows.mjs';
+import { blockOf, rowsOf } from './rate-rows.mjs';
 
 const MAX_PER_SECOND = 4_000;
 const WARM_UP_REQUESTS = 3_000;
