@@ -1,5 +1,5 @@
 // The chart of the README, drawn by hand: the CPU time that a limiter adds to a request, for the process and for Redis.
-import { line, short, svg, text } from './chart-parts.mjs';
+import { line, oneDecimal, svg, text } from './chart-parts.mjs';
 import { labelOf, PLATFORMS, rateOf } from './labels.mjs';
 import { number, plusMinus } from './markdown.mjs';
 
@@ -126,10 +126,10 @@ function bar({ zero, scale, highest }, library, y, value) {
     (end) => zero + Math.min(end, highest) * scale,
   );
   const top = y + (ROW - BAR) / 2;
-  const box = `x="${short(from)}" y="${top}" width="${short(to - from)}" height="${BAR}"`;
+  const box = `x="${oneDecimal(from)}" y="${top}" width="${oneDecimal(to - from)}" height="${BAR}"`;
   const mark =
     value > highest
-      ? `<path class="cut" d="M${short(to - 16)} ${top + BAR + 2}l6 -${BAR + 4}m6 0l-6 ${BAR + 4}"/>`
+      ? `<path class="cut" d="M${oneDecimal(to - 16)} ${top + BAR + 2}l6 -${BAR + 4}m6 0l-6 ${BAR + 4}"/>`
       : '';
   return `<rect class="${library}" ${box}/>${mark}`;
 }
@@ -141,7 +141,7 @@ function interval(panel, y, { mean, from, to }) {
     return figure(panel, y, Math.min(Math.max(0, mean), panel.highest), label);
   }
   const middle = y + ROW / 2;
-  const [left, right] = [from, to].map((end) => short(panel.zero + end * panel.scale));
+  const [left, right] = [from, to].map((end) => oneDecimal(panel.zero + end * panel.scale));
   const path = `M${left} ${middle}H${right}M${left} ${middle - 4}v8M${right} ${middle - 4}v8`;
   const whisker = ['halo', 'whisker'].map((name) => `<path class="${name}" d="${path}"/>`).join('');
   return whisker + figure(panel, y, Math.max(0, to), label);

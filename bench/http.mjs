@@ -17,41 +17,41 @@ const BARE_PROCESSES = 3;
 
 /** @returns a row for each variant; the ends of its interval are null with fewer than two blocks */
 export async function benchHttp(redis, { platform, blocks, rounds, names, seed }, say) {
-  const next = random(seed);
+  const randomNumber = random(seed);
   const bare = Array.from({ length: BARE_PROCESSES }, () => BARE);
   const measured = [];
   for (let block = 0; block < blocks; block++) {
     say(`${platform}, saturated: block ${block + 1} of ${blocks}`);
-    measured.push(await runBlock(redis, platform, [...bare, BARE_AGAIN, ...names], rounds, next));
+    measured.push(await runBlock(redis, platform, [...bare, BARE_AGAIN, ...names], rounds, randomNumber));
   }
   return [BARE, BARE_AGAIN, ...names].map((name) => rowOf(name, measured));
 }
 
 /** @returns all turns of a block */
-async function runBlock(redis, platform, names, rounds, next) {
-  const places = [];
+async function runBlock(redis, platform, names, rounds, randomNumber) {
+  const processes = [];
   try {
     for (const name of names) {
       const applications = await Applications.start([name], { platform, redisPort: redis.port });
-      places.push({ name, applications });
+      processes.push({ name, applications });
     }
-    await warmUp(places);
+    await warmUp(processes);
     const turns = [];
     for (let round = 0; round < rounds; round++) {
-      for (const { name, applications } of shuffled(places, next)) {
+      for (const { name, applications } of shuffled(processes, randomNumber)) {
         turns.push({ name, round, ...(await turn(applications, name, redis)) });
       }
     }
     return turns;
   } finally {
-    for (const { applications } of places) await applications.stop();
+    for (const { applications } of processes) await applications.stop();
   }
 }
 
 /** Enough requests for the engine to compile the code of each process. */
-async function warmUp(places) {
+async function warmUp(processes) {
   const sender = OpenLoop.start();
-  for (const { name, applications } of places) {
+  for (const { name, applications } of processes) {
     await sender.rush(applications.ports.get(name), WARM_UP_REQUESTS);
   }
   sender.stop();

@@ -137,9 +137,12 @@ async function atOnce({ port, requests }) {
 
 /** When each request is due, in ms from the start: a Poisson process, as of independent clients. */
 function arrivals(total, perSecond, seed) {
-  const next = random(seed);
+  const randomNumber = random(seed);
   let atMs = 0;
-  return Float64Array.from({ length: total }, () => (atMs += (-Math.log(1 - next()) * 1000) / perSecond));
+  return Float64Array.from(
+    { length: total },
+    () => (atMs += (-Math.log(1 - randomNumber()) * 1000) / perSecond),
+  );
 }
 
 process.on('message', (load) => {
