@@ -44,7 +44,7 @@ export function chart(rate) {
     const drawn = drawRows(rows, panels, y);
     parts.push(grid(panels, y, drawn.bottom), ...drawn.parts);
     parts.push(...ratesOf(rows, drawn.bottom + TICK_LINE));
-    y = drawn.bottom + 50;
+    y = drawn.bottom + 58;
   }
   return svg(WIDTH, y + 10, TITLE, [...parts, text('soft', EDGE, y - 8, NOTE)]);
 }

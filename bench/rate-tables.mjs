@@ -56,7 +56,7 @@ function summary(results) {
       ['CPU, 1 limit in Redis', ...libraries('1 redis', cpu)],
       ['CPU, 5 limits in Redis', ...libraries('5 redis', cpu)],
       ['CPU of Redis, 5 limits', ...libraries('5 redis', redis)],
-      ['measured at requests/s', ...libraries('5 redis', rate)],
+      ['measured at, requests/s', ...libraries('5 redis', rate)],
     ],
   );
 }
