@@ -1,4 +1,4 @@
-// The least that a limiter on ioredis can cost: full calls of a short script, made beforehand, whose replies nobody reads.
+// Lower bound for a limiter on ioredis: prepared calls of a short script; the replies are not used.
 import { Redis } from 'ioredis';
 
 const MAX_COUNTERS = 128;
@@ -32,7 +32,7 @@ export class BareCalls {
     this.unsent = [];
   }
 
-  /** Keeps about so many requests in flight until the time is over. @returns milliseconds of each */
+  /** Keeps about `inFlight` requests in flight until the time is over. @returns milliseconds of each */
   async run(inFlight, ms) {
     const end = performance.now() + ms;
     const latencies = [];

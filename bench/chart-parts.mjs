@@ -64,11 +64,11 @@ function styleOf({ page, edge, text: ink, soft, ...libraries }) {
 }
 
 export function text(className, x, y, content, anchor = 'start') {
-  return `<text class="${className}" x="${short(x)}" y="${y}" text-anchor="${anchor}">${content}</text>`;
+  return `<text class="${className}" x="${oneDecimal(x)}" y="${y}" text-anchor="${anchor}">${content}</text>`;
 }
 
 export function line(className, x1, y1, x2, y2) {
-  return `<line class="${className}" x1="${short(x1)}" y1="${y1}" x2="${short(x2)}" y2="${y2}"/>`;
+  return `<line class="${className}" x1="${oneDecimal(x1)}" y1="${y1}" x2="${oneDecimal(x2)}" y2="${y2}"/>`;
 }
 
-export const short = (value) => Number(value.toFixed(1));
+export const oneDecimal = (value) => Number(value.toFixed(1));

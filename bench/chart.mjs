@@ -1,12 +1,13 @@
 // The chart of the README, drawn by hand: the CPU time that a limiter adds to a request, for the process and for Redis.
-import { line, short, svg, text } from './chart-parts.mjs';
-import { labelOf, number, PLATFORMS, plusMinus, rateOf } from './words.mjs';
+import { line, oneDecimal, svg, text } from './chart-parts.mjs';
+import { labelOf, PLATFORMS, rateOf } from './labels.mjs';
+import { number, plusMinus } from './markdown.mjs';
 
 /** By library, from top to bottom; a class of the style is its color. */
 const GROUPS = {
   guard: ['guard with evalsha 1 redis', 'guard with evalsha 5 redis'],
   ours: ['ours 5 memory', 'ours 1 redis', 'ours 5 redis'],
-  throttler: ['throttler 5 memory', 'throttler + nest-lab 1 redis', 'throttler + nest-lab 5 redis'],
+  throttler: ['throttler + nest-lab 1 redis', 'throttler + nest-lab 5 redis'],
   flexible: ['rate-limiter-flexible 1 redis', 'rate-limiter-flexible 5 redis'],
 };
 
@@ -24,6 +25,7 @@ const REDIS_FIGURE = 42;
 const ROW = 22;
 const BAR = 12;
 const LIBRARY_GAP = 8;
+const TICK_LINE = 14;
 const MUCH_LONGER = 5;
 const TICKS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 
@@ -41,10 +43,23 @@ export function chart(rate) {
     y += 10;
     const drawn = drawRows(rows, panels, y);
     parts.push(grid(panels, y, drawn.bottom), ...drawn.parts);
-    parts.push(text('tick', EDGE, drawn.bottom + 14, `at ${rateOf(rate[platform])} requests/s`));
-    y = drawn.bottom + 50;
+    parts.push(...ratesOf(rows, drawn.bottom + TICK_LINE));
+    y = drawn.bottom + 58;
   }
   return svg(WIDTH, y + 10, TITLE, [...parts, text('soft', EDGE, y - 8, NOTE)]);
+}
+
+/** At how many requests per second the rows were measured. */
+function ratesOf(rows, y) {
+  const at = (...libraries) => {
+    const names = libraries.flatMap((library) => GROUPS[library]);
+    const own = rows.filter(({ name }) => names.includes(name));
+    return own.length === 0 ? '' : rateOf({ rows: own });
+  };
+  const [own, others] = [at('guard', 'ours'), at('throttler', 'flexible')];
+  const lines = own === '' ? [] : [`at ${own} requests/s`];
+  if (others !== '' && others !== own) lines.push(`other libraries at ${others}`);
+  return lines.map((content, i) => text('tick', EDGE, y + i * TICK_LINE, content));
 }
 
 /** The two panels have one scale: a microsecond of Redis is as long as one of the process. */
@@ -52,8 +67,8 @@ function panelsOf(rows) {
   const shown = Object.values(GROUPS).flat();
   const drawn = rows.filter(({ name }) => shown.includes(name));
   const lowest = Math.min(0, ...drawn.map(({ cpuUs }) => cpuUs.from));
-  const highest = readable(drawn.map(({ cpuUs }) => cpuUs.to ?? cpuUs.mean));
-  const redis = readable(drawn.map(({ redisUs }) => redisUs));
+  const highest = axisEnd(drawn.map(({ cpuUs }) => cpuUs.to ?? cpuUs.mean));
+  const redis = axisEnd(drawn.map(({ redisUs }) => redisUs));
   // neither panel is too narrow for its heading
   const processUs = Math.max(highest - lowest, 0.6 * redis);
   const redisUs = Math.max(redis, 0.3 * processUs);
@@ -68,7 +83,7 @@ function panelsOf(rows) {
 }
 
 /** The end of an axis. Few bars that are much longer than all others are cut, because the others would be too short. */
-function readable(ends) {
+function axisEnd(ends) {
   const [longest = 1, ...others] = ends.filter((end) => end >= 1).sort((a, b) => b - a);
   const few = others.slice(0, others.length / 4);
   const cut = few.findLastIndex((end, i) => (i === 0 ? longest : few[i - 1]) > MUCH_LONGER * end);
@@ -81,7 +96,7 @@ function grid(panels, top, bottom) {
       const ticks = Array.from({ length: Math.floor(highest / step) + 1 }, (_, i) => i * step);
       return ticks.map((tick) => {
         const x = zero + tick * scale;
-        return line(tick === 0 ? 'axis' : 'grid', x, top, x, bottom) + tickLabel(x, bottom + 14, tick);
+        return line(tick === 0 ? 'axis' : 'grid', x, top, x, bottom) + tickLabel(x, bottom + TICK_LINE, tick);
       });
     })
     .join('\n');
@@ -111,10 +126,10 @@ function bar({ zero, scale, highest }, library, y, value) {
     (end) => zero + Math.min(end, highest) * scale,
   );
   const top = y + (ROW - BAR) / 2;
-  const box = `x="${short(from)}" y="${top}" width="${short(to - from)}" height="${BAR}"`;
+  const box = `x="${oneDecimal(from)}" y="${top}" width="${oneDecimal(to - from)}" height="${BAR}"`;
   const mark =
     value > highest
-      ? `<path class="cut" d="M${short(to - 16)} ${top + BAR + 2}l6 -${BAR + 4}m6 0l-6 ${BAR + 4}"/>`
+      ? `<path class="cut" d="M${oneDecimal(to - 16)} ${top + BAR + 2}l6 -${BAR + 4}m6 0l-6 ${BAR + 4}"/>`
       : '';
   return `<rect class="${library}" ${box}/>${mark}`;
 }
@@ -126,7 +141,7 @@ function interval(panel, y, { mean, from, to }) {
     return figure(panel, y, Math.min(Math.max(0, mean), panel.highest), label);
   }
   const middle = y + ROW / 2;
-  const [left, right] = [from, to].map((end) => short(panel.zero + end * panel.scale));
+  const [left, right] = [from, to].map((end) => oneDecimal(panel.zero + end * panel.scale));
   const path = `M${left} ${middle}H${right}M${left} ${middle - 4}v8M${right} ${middle - 4}v8`;
   const whisker = ['halo', 'whisker'].map((name) => `<path class="${name}" d="${path}"/>`).join('');
   return whisker + figure(panel, y, Math.max(0, to), label);

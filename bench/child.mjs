@@ -1,5 +1,6 @@
-// The applications under load, several in one process: one process of the same application differs from the next by tens
-// of microseconds of CPU per request (what the engine compiles, where the memory lies), those in one process hardly do.
+// The applications under load, in a process of their own. Two processes of the same application can differ by tens of
+// microseconds of CPU per request (what the engine compiles, where the memory is), two applications in one process hardly do.
+// At a fixed rate several share a process; saturated ones have one each, see http.mjs.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

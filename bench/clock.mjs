@@ -3,7 +3,7 @@
 // takes a whole core from the application and from Redis. Atomics.wait sleeps for fractions of a millisecond.
 import { parentPort } from 'node:worker_threads';
 
-// it wakes so much too late, nearly each time
+// Atomics.wait usually wakes this much too late
 const OVERSLEEP_MS = 0.06;
 
 const cell = new Int32Array(new SharedArrayBuffer(4));

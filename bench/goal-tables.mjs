@@ -1,5 +1,6 @@
 // The goals of this library for its own speed, and whether they are met.
-import { PLATFORMS, table, withInterval } from './words.mjs';
+import { PLATFORMS } from './labels.mjs';
+import { table, withInterval } from './markdown.mjs';
 
 /** Plain words for the goals of bench/rate-goals.mjs. */
 const WORDS = {
@@ -12,9 +13,9 @@ const WORDS = {
   'Redis, 1 limit, to one evalsha': 'one limit in Redis: CPU added, compared to a guard with one evalsha',
   'each further limit, Redis': 'each further limit in Redis: CPU added',
   'each further limit, memory': 'each further limit in memory: CPU added',
-  'denied from the cache (memory), CPU of the process to a constant 429':
+  'denied (memory), CPU of the process to a constant 429':
     'denied, counted in memory: CPU, compared to a guard that always throws the 429',
-  'denied from the cache (redis), CPU of the process to a constant 429':
+  'denied (redis), CPU of the process to a constant 429':
     'denied by the deny cache: CPU, compared to a guard that always throws the 429',
   'garbage, ours 1 redis, to bare': 'one limit in Redis: garbage, compared to the bare application',
   'garbage, ours 5 redis, to bare': 'five limits in Redis: garbage, compared to the bare application',

@@ -18,7 +18,7 @@ const EXPRESS = [
   'guard with evalsha 5 redis',
   'ours 1 memory',
   'ours 5 redis 1000 clients',
-  'ours 5 redis 99 % denied',
+  'ours 5 redis denied',
   'before 5 memory',
   'before 1 redis',
   'before 5 redis',
@@ -30,15 +30,15 @@ const EXPRESS = [
 
 /** What a part leaves out, unless it is asked for by --only. */
 const LEFT_OUT = {
-  rate: /no rule|no coalescing|ioredis 5/,
-  http: /no rule| 3 |no coalescing/,
+  rate: /no coalescing|ioredis 5/,
+  http: /\b3\b/,
 };
 
 /** The groups that share a process, in the order of the tables; a variant is of the last that matches. */
 const GROUPS = [
   // the bare application has more turns than others where much is compared with it
   { name: 'guards and ours', members: /./, bareTurns: 3 },
-  // the memory storage of the throttler starts a timer for each request: that would disturb the others
+  // its cost grows with the requests in the window: that would disturb the others
   { name: 'throttler in memory', members: /^throttler \d/, bareTurns: 2 },
   // slower than the others, perhaps measured at a lower rate
   { name: 'peers on Redis', members: /nest-lab|flexible/, bareTurns: 2 },
@@ -49,7 +49,7 @@ export function namesFor(part, { platform, only, quick, against }) {
   const isWanted = (name) => {
     if (only !== undefined) return isSelected(name, only);
     if (quick) return QUICK.includes(name);
-    return (platform !== 'express' || EXPRESS.includes(name)) && !LEFT_OUT[part].test(`${name} `);
+    return (platform !== 'express' || EXPRESS.includes(name)) && !LEFT_OUT[part].test(name);
   };
   const isBase = (name) => Object.keys(VARIANTS).some((one) => VARIANTS[one].base === name && isWanted(one));
   return Object.keys(VARIANTS).filter(
@@ -57,7 +57,7 @@ export function namesFor(part, { platform, only, quick, against }) {
       name !== BARE &&
       name !== BARE_AGAIN &&
       (isWanted(name) || isBase(name)) &&
-      (against !== undefined || VARIANTS[name].against !== true),
+      (against !== undefined || VARIANTS[name].needsOldBuild !== true),
   );
 }
 

@@ -17,41 +17,41 @@ const BARE_PROCESSES = 3;
 
 /** @returns a row for each variant; the ends of its interval are null with fewer than two blocks */
 export async function benchHttp(redis, { platform, blocks, rounds, names, seed }, say) {
-  const next = random(seed);
+  const randomNumber = random(seed);
   const bare = Array.from({ length: BARE_PROCESSES }, () => BARE);
   const measured = [];
   for (let block = 0; block < blocks; block++) {
     say(`${platform}, saturated: block ${block + 1} of ${blocks}`);
-    measured.push(await runBlock(redis, platform, [...bare, BARE_AGAIN, ...names], rounds, next));
+    measured.push(await runBlock(redis, platform, [...bare, BARE_AGAIN, ...names], rounds, randomNumber));
   }
   return [BARE, BARE_AGAIN, ...names].map((name) => rowOf(name, measured));
 }
 
 /** @returns all turns of a block */
-async function runBlock(redis, platform, names, rounds, next) {
-  const places = [];
+async function runBlock(redis, platform, names, rounds, randomNumber) {
+  const processes = [];
   try {
     for (const name of names) {
       const applications = await Applications.start([name], { platform, redisPort: redis.port });
-      places.push({ name, applications });
+      processes.push({ name, applications });
     }
-    await warmUp(places);
+    await warmUp(processes);
     const turns = [];
     for (let round = 0; round < rounds; round++) {
-      for (const { name, applications } of shuffled(places, next)) {
+      for (const { name, applications } of shuffled(processes, randomNumber)) {
         turns.push({ name, round, ...(await turn(applications, name, redis)) });
       }
     }
     return turns;
   } finally {
-    for (const { applications } of places) await applications.stop();
+    for (const { applications } of processes) await applications.stop();
   }
 }
 
-/** So many requests that the engine has compiled what it will, in each process. */
-async function warmUp(places) {
+/** Enough requests for the engine to compile the code of each process. */
+async function warmUp(processes) {
   const sender = OpenLoop.start();
-  for (const { name, applications } of places) {
+  for (const { name, applications } of processes) {
     await sender.rush(applications.ports.get(name), WARM_UP_REQUESTS);
   }
   sender.stop();
@@ -59,7 +59,7 @@ async function warmUp(places) {
 
 async function turn(applications, name, redis) {
   const [before, cpuBefore] = [await redis.work(), await applications.ask('usage')];
-  const { requests, seconds, p50, p99, refused, broken } = await load(
+  const { requests, seconds, p50, p99, denied, broken } = await load(
     applications.ports.get(name),
     TURN_SECONDS,
   );
@@ -68,8 +68,8 @@ async function turn(applications, name, redis) {
     perSecond: requests / seconds,
     p50,
     p99,
-    refused: refused / requests,
-    broken: broken ?? 0,
+    denied: denied / requests,
+    broken,
     appCpuUs: (cpuAfter.cpuUs - cpuBefore.cpuUs) / requests,
     redisCpuUs: (after.cpuUs - before.cpuUs) / requests,
     calls: (after.calls - before.calls) / requests,
@@ -96,7 +96,7 @@ function rowOf(name, blocks) {
     p99Ms: middle('p99'),
     redisCpuUs: middle('redisCpuUs'),
     calls: middle('calls'),
-    refused: middle('refused'),
+    denied: middle('denied'),
     broken: own.reduce((sum, turn) => sum + turn.broken, 0),
   };
 }

@@ -1,4 +1,4 @@
-// The benchmark's own packages, and in their midst a copy of the built library: so it finds the same @nestjs/common.
+// Installs the packages of the benchmark, and a copy of the built library next to them, so that both use one @nestjs/common.
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,11 +1,7 @@
-// The tables about saturated applications, the stores alone, and growth.
-import { BARE, byOrder, labelOf, number, PLATFORMS, table } from './words.mjs';
-
-/** Three digits of a ratio or of a few µs; absent where nothing was measured. */
-function three(value) {
-  if (value === undefined || value === null) return undefined;
-  return number(value, value < 10 ? 2 : value < 100 ? 1 : 0);
-}
+// The tables about saturated applications and the stores alone.
+import { BARE } from './apps/variants.mjs';
+import { byOrder, hasLabel, labelOf, labelOfRows, PLATFORMS } from './labels.mjs';
+import { number, table, threeDigits, threeDigitsWithInterval } from './markdown.mjs';
 
 /** How many requests applications answer that get as many as they can take. */
 function saturated({ http = {} }) {
@@ -17,21 +13,26 @@ function saturated({ http = {} }) {
     ['ratio to the bare application', ...platforms.flatMap(saturatedHead)],
     [...bases]
       .sort(([a], [b]) => byOrder(a, b))
-      .map(([name, base]) => [
-        base === BARE ? labelOf(name) : `${labelOf(name)}: ratio to ${labelOf(base)}`,
-        ...platforms.flatMap((platform) => saturatedCells(http[platform].find((row) => row.name === name))),
-      ]),
+      .map(([name, base]) => {
+        const own = platforms.map((platform) => http[platform].find((row) => row.name === name));
+        const label = labelOfRows(name, own);
+        return [
+          base === BARE ? label : `${label}; ratio to ${labelOf(base)}`,
+          ...own.flatMap(saturatedCells),
+        ];
+      }),
   );
 }
 
-const isShown = (name) => name !== BARE && !name.startsWith('before ');
+const isShown = (name) => name !== BARE && hasLabel(name);
 
 const saturatedHead = (platform) => [`${PLATFORMS[platform]}: requests/s`, 'CPU', 'Redis CPU, µs'];
 
 function saturatedCells(row) {
   if (row === undefined) return [undefined, undefined, undefined];
   const redis = row.calls > 0 ? number(row.redisCpuUs) : undefined;
-  return [`${three(row.throughput)} (${three(row.from)} to ${three(row.to)})`, three(row.appCpu), redis];
+  const { throughput: mean, from, to, appCpu } = row;
+  return [threeDigitsWithInterval({ mean, from, to }), threeDigits(appCpu), redis];
 }
 
 const STORES = {
@@ -62,27 +63,30 @@ function stores({ store = [] }) {
 
 const storeHead = (title) => [`${title}: Redis CPU, ratio`, 'Redis CPU, µs', 'CPU of the process, µs'];
 
-const storeCells = (row) => [withEnds(row, 'serverCpu'), three(row?.serverUs), withEnds(row, 'clientUs')];
+const storeCells = (row) => [
+  withEnds(row, 'serverCpu'),
+  threeDigits(row?.serverUs),
+  withEnds(row, 'clientUs'),
+];
 
 /** A mean and its interval. */
 function withEnds(row, field) {
-  const { mean, from, to } = row?.intervals?.[field] ?? {};
-  if (mean === undefined) return three(row?.[field]);
-  return from === null ? three(mean) : `${three(mean)} (${three(from)} to ${three(to)})`;
+  const measured = row?.intervals?.[field];
+  return measured === undefined ? threeDigits(row?.[field]) : threeDigitsWithInterval(measured);
 }
 
-/** The same for one call of `consume` with more and more checks. */
+/** The same for requests with more and more checks. */
 function calls({ store = [] }) {
   const rows = store.flatMap(({ title, rows: all }) => {
-    const [, checks, inFlight] = /^(\d+) checks a call, (\d+) calls in flight$/.exec(title) ?? [];
+    const [, checks, inFlight] = /^(\d+) checks a request, (\d+) requests in flight$/.exec(title) ?? [];
     const own = all.find(({ name }) => name === 'ours');
     return checks && own ? [[checks, inFlight, ...storeCells(own)]] : [];
   });
   if (rows.length === 0) return undefined;
   return table(
     [
-      'checks per call',
-      'calls in flight',
+      'checks per request',
+      'requests in flight',
       'Redis CPU, ratio',
       'Redis CPU, µs per check',
       'CPU of the process, µs per check',

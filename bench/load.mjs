@@ -8,7 +8,10 @@ const SCRIPT = fileURLToPath(new URL('wrk.lua', import.meta.url));
 
 export const tool = spawnSync('wrk', ['--version'], { stdio: 'ignore' }).error ? 'autocannon' : 'wrk';
 
-/** @returns {Promise<{requests: number, seconds: number, p50: number, p99: number, refused: number}>} ms */
+/**
+ * @returns {Promise<{ requests: number, seconds: number, p50: number, p99: number, denied: number,
+ * broken: number }>} latencies in ms; `denied` are all responses but 2xx, `broken` are requests without a response
+ */
 export function load(port, seconds) {
   const url = `http://127.0.0.1:${port}/`;
   return tool === 'wrk' ? byWrk(url, seconds) : byAutocannon(url, seconds);
@@ -36,6 +39,7 @@ async function byAutocannon(url, seconds) {
     latency,
     duration,
     non2xx,
+    errors,
     '2xx': passed,
   } = await autocannon({
     url,
@@ -48,6 +52,7 @@ async function byAutocannon(url, seconds) {
     seconds: duration,
     p50: latency.p50,
     p99: latency.p99,
-    refused: non2xx,
+    denied: non2xx,
+    broken: errors,
   };
 }

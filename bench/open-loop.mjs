@@ -28,7 +28,7 @@ export class OpenLoop {
     return this.ask(load);
   }
 
-  /** So many requests as fast as they are answered. @returns requests per second */
+  /** Sends requests as fast as they are answered. @returns requests per second */
   async rush(port, requests) {
     const { perSecond } = await this.ask({ port, requests });
     return perSecond;

@@ -1,20 +1,22 @@
 import { parseArgs } from 'node:util';
 import { VARIANTS } from './apps/variants.mjs';
 import { isSelected } from './groups.mjs';
+import { PLATFORMS } from './labels.mjs';
 
 const PARTS = ['rate', 'http', 'store', 'growth'];
-const PLATFORMS = ['express', 'fastify'];
+const PLATFORM_NAMES = Object.keys(PLATFORMS);
 
 const help = () => `npm run bench -- [options]
   --parts     ${PARTS.join(',')}: what to run; results.json keeps the other parts   (all)
-  --platform  ${PLATFORMS.join(',')}                                                        (both)
+  --platform  ${PLATFORM_NAMES.join(',')}                                                        (both)
   --blocks    rate and http: how often all applications are started in fresh processes;
               the 95 % intervals are over the blocks                     (see below)
   --rounds    turns of each variant: in a block (rate and http), or in all (store and growth, 5)
   --seconds   rate: length of a turn                                               (0.5)
   --rate      rate: requests per second; without it, at most 4000 and half of what the slowest can do
   --seed      a number: the order of the turns and the times of the requests       (a new one for each run)
-  --only      texts, by commas: of rate and http, only variants of such a name, or whose names contain one
+  --only      texts, by commas: of rate and http, only variants of such a name, or whose names contain one;
+              for trying, writes no results
   --quick     few variants, 2 blocks, small sizes: for trying, takes about two minutes; writes no results
   --help
 The environment says the same: BENCH_ROUNDS=9 BENCH_PLATFORM=fastify ...
@@ -70,7 +72,7 @@ function read() {
   return {
     quick,
     parts: oneOf('parts', given('parts'), PARTS),
-    platforms: oneOf('platform', given('platform'), quick ? ['fastify'] : PLATFORMS, PLATFORMS),
+    platforms: oneOf('platform', given('platform'), quick ? ['fastify'] : PLATFORM_NAMES, PLATFORM_NAMES),
     ...{ rounds: whole('rounds', given('rounds')), blocks: whole('blocks', given('blocks')) },
     rate: whole('rate', given('rate')),
     seconds: positive('seconds', given('seconds')) ?? 0.5,

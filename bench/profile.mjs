@@ -80,14 +80,14 @@ function selfTimes({ nodes, samples, timeDeltas }) {
   samples.forEach((id, i) => times.set(id, (times.get(id) ?? 0) + timeDeltas[i]));
   return nodes.map(({ id, callFrame }) => ({
     function: callFrame.functionName || '(anonymous)',
-    place: placeOf(callFrame.url),
+    place: packageOf(callFrame.url),
     line: callFrame.lineNumber + 1,
     time: times.get(id) ?? 0,
   }));
 }
 
 /** The package a file belongs to, and the file within it. */
-function placeOf(url) {
+function packageOf(url) {
   const inPackage = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(.*)$/.exec(url);
   if (inPackage !== null) return { owner: inPackage[1], file: inPackage[2] };
   if (url.startsWith('node:')) return { owner: 'node', file: url };

@@ -1,7 +1,7 @@
 // Limiters in one process, in rounds of short turns, a fixed number of requests in flight.
 import { interval, median, percentile, short } from './stats.mjs';
 
-/** Keeps so many requests in flight until the time is over. @returns milliseconds of each */
+/** Keeps `inFlight` requests in flight until the time is over. @returns milliseconds of each */
 export async function closedLoop(ask, inFlight, ms) {
   const end = performance.now() + ms;
   const latencies = [];

@@ -12,10 +12,10 @@ export function random(seed) {
 }
 
 /** A copy in a random order. */
-export function shuffled(values, next) {
+export function shuffled(values, randomNumber) {
   const copy = [...values];
   for (let i = copy.length - 1; i > 0; i--) {
-    const j = Math.floor(next() * (i + 1));
+    const j = Math.floor(randomNumber() * (i + 1));
     [copy[i], copy[j]] = [copy[j], copy[i]];
   }
   return copy;

@@ -19,23 +19,27 @@ export function blockOf(names, turns, garbage) {
 }
 
 /**
- * One value for each variant. What all turns of a round have in common is taken off first (the median, over the turns of
- * the round, of their distance to their variant's median), so that a round in which the machine was slow counts like the
- * others; then the middle of what remains, so that one disturbed turn does not decide. A variant with several turns in a
- * round has several sets of turns, and gets the mean of their middles: a middle of more turns would ignore more.
+ * One value for each variant:
+ * 1. Subtract from each turn what its round was slower than usual: the median, over the turns of the round, of their
+ *    distance to the median of their variant.
+ * 2. Per set of turns, take the Hodges-Lehmann middle. A variant with several turns in a round has several sets.
+ * 3. Average the sets. (One middle of all turns would ignore more of them.)
  */
 function levels(names, turns, field) {
   const valuesOf = (name) => turns.filter((turn) => turn.name === name);
-  const usual = new Map(names.map((name) => [name, median(valuesOf(name).map((turn) => turn[field]))]));
+  const medians = new Map(names.map((name) => [name, median(valuesOf(name).map((turn) => turn[field]))]));
   const rounds = Math.max(...turns.map(({ round }) => round)) + 1;
   const common = Array.from({ length: rounds }, (_, round) =>
-    median(turns.filter((turn) => turn.round === round).map((turn) => turn[field] - usual.get(turn.name))),
+    median(turns.filter((turn) => turn.round === round).map((turn) => turn[field] - medians.get(turn.name))),
   );
   return names.map((name) => {
-    const rests = valuesOf(name).map((turn) => ({ set: turn.set, rest: turn[field] - common[turn.round] }));
-    const sets = [...new Set(rests.map(({ set }) => set))];
-    const restsOf = (set) => rests.filter((one) => one.set === set).map(({ rest }) => rest);
-    return [name, mean(sets.map((set) => middleOf(restsOf(set))))];
+    const corrected = valuesOf(name).map((turn) => ({
+      set: turn.set,
+      value: turn[field] - common[turn.round],
+    }));
+    const sets = [...new Set(corrected.map(({ set }) => set))];
+    const valuesOfSet = (set) => corrected.filter((one) => one.set === set).map(({ value }) => value);
+    return [name, mean(sets.map((set) => middleOf(valuesOfSet(set))))];
   });
 }
 
@@ -45,23 +49,23 @@ export function rowsOf(groups, measured) {
     const blocks = measured.map((block) => block[i]);
     return {
       group,
-      rows: group.names.map((name) => ({ ...rowOf(name, blocks), ...placeOf(group) })),
+      rows: group.names.map((name) => ({ ...rowOf(name, blocks), ...nameAndRate(group) })),
       blocks,
     };
   });
   const isBare = ({ name }) => name === BARE || name === BARE_AGAIN;
   return {
-    // the bare applications of the first group stand for all in the table
+    // the table shows the bare applications of the first group only
     rows: all.flatMap(({ rows }, i) => (i === 0 ? rows : rows.filter((row) => !isBare(row)))),
     groups: all.map(({ group, rows, blocks }) => ({
-      ...placeOf(group),
+      ...nameAndRate(group),
       bareUs: rows[0].totalCpuUs,
       bareAgain: rounded(interval(added(blocks, BARE_AGAIN, 'cpuUs'), 99)),
     })),
   };
 }
 
-function placeOf({ name, perSecond }) {
+function nameAndRate({ name, perSecond }) {
   return { group: name, perSecond };
 }
 
@@ -85,24 +89,7 @@ function rowOf(name, blocks) {
   };
 }
 
-export function rounded({ mean: middle, from, to }) {
+export function rounded({ mean: average, from, to }) {
   const digits = (value) => (Number.isFinite(value) ? Number(value.toFixed(3)) : null);
-  return { mean: digits(middle), from: digits(from), to: digits(to) };
-}
-
-export class NoisyMachineError extends Error {}
-
-/**
- * Measured twice, the same application must not differ: else the machine was not quiet enough for any other row. Each
- * process is tested at 99 %, so that a false alarm in one of three comes in about 3 % of all runs.
- */
-export function requireQuiet(groups) {
-  for (const { group, bareAgain } of groups) {
-    const { from, to } = bareAgain;
-    if (from === null || (from <= 0 && to >= 0)) continue;
-    throw new NoisyMachineError(
-      `The bare application, measured twice ("${group}"), differs from itself by ${from} to ${to} µs of CPU per request ` +
-        '(99 %). The machine is too noisy for these figures: stop other programs, or take more blocks (--blocks).',
-    );
-  }
+  return { mean: digits(average), from: digits(from), to: digits(to) };
 }

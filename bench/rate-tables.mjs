@@ -1,5 +1,7 @@
 // The tables about a fixed rate of requests.
-import { BARE, labelOf, number, PLATFORMS, plusMinus, rateOf, table, withInterval } from './words.mjs';
+import { BARE } from './apps/variants.mjs';
+import { hasLabel, labelOfRows, PLATFORMS, rateOf } from './labels.mjs';
+import { number, plusMinus, table, withInterval } from './markdown.mjs';
 
 const BEFORE = 'before ';
 
@@ -13,16 +15,16 @@ const inUs = (ms) =>
 /** What each variant adds to a request of a platform. */
 function added(measured) {
   if (measured === undefined) return undefined;
-  const rows = measured.rows.filter(({ name }) => name !== BARE && !name.startsWith(BEFORE));
+  const rows = measured.rows.filter(({ name }) => name !== BARE && hasLabel(name));
   return table(
     ['', 'CPU, µs', 'p50, µs', 'p99, µs', 'Redis CPU, µs', 'Redis calls', 'garbage, kB', 'at requests/s'],
     rows.map((row) => [
-      labelOf(row.name),
+      labelOfRows(row.name, [row]),
       ...[row.cpuUs, inUs(row.p50Ms), inUs(row.p99Ms)].map((one) => withInterval(one)),
       row.calls > 0 ? number(row.redisUs) : undefined,
       row.calls > 0 ? number(row.calls, 2) : undefined,
       row.garbageKb && number(row.garbageKb - rowOf(measured, BARE).garbageKb, 1),
-      number(row.perSecond ?? measured.perSecond, 0),
+      number(row.perSecond, 0),
     ]),
   );
 }
@@ -36,11 +38,12 @@ function summary(results) {
     return rows.some(Boolean) ? rows.map((row) => (row ? show(row) : '–')).join(' / ') : '–';
   };
   const libraries = (end, show) =>
-    ['ours', end.endsWith('memory') ? 'throttler' : 'throttler + nest-lab', 'rate-limiter-flexible'].map(
-      (library) => cell(`${library} ${end}`, show),
+    ['ours', 'throttler + nest-lab', 'rate-limiter-flexible'].map((library) =>
+      cell(`${library} ${end}`, show),
     );
   const cpu = (row) => plusMinus(row.cpuUs);
   const redis = (row) => number(row.redisUs);
+  const rate = (row) => number(row.perSecond, 0);
   return table(
     [
       `µs per request, ${titlesOf(platforms)}`,
@@ -53,6 +56,7 @@ function summary(results) {
       ['CPU, 1 limit in Redis', ...libraries('1 redis', cpu)],
       ['CPU, 5 limits in Redis', ...libraries('5 redis', cpu)],
       ['CPU of Redis, 5 limits', ...libraries('5 redis', redis)],
+      ['measured at, requests/s', ...libraries('5 redis', rate)],
     ],
   );
 }
@@ -87,9 +91,11 @@ function beforeAndAfter(results) {
 function conditions(results) {
   const platforms = platformsOf(results);
   if (platforms.length === 0) return undefined;
-  const { versions, machine, date, rate } = results;
+  const { measured = {}, rate } = results;
   const each = (show) => platforms.map((platform) => show(rate[platform])).join(' / ');
-  const named = (...names) => names.map((name) => versions[name]).join(', ');
+  // one value if all parts were measured with the same
+  const origin = (show) => [...new Set(Object.values(measured).map(show))].join(' and ');
+  const versions = (...names) => origin((one) => names.map((name) => one.versions[name]).join(', '));
   return table(
     ['', titlesOf(platforms)],
     [
@@ -97,18 +103,35 @@ function conditions(results) {
       ['blocks', each(({ blocks }) => blocks)],
       ['turns of each variant in a block', each(({ rounds, seconds }) => `${rounds} of ${seconds} s`)],
       ['seed', each(({ seed }) => seed ?? '–')],
-      ['processor', machine && `${machine.processor}, ${machine.cores} cores`],
-      ['Node.js', versions.node.slice(1)],
-      ['NestJS, ioredis, Redis', named('@nestjs/core', 'ioredis', 'redis')],
+      ['processor', origin(({ machine }) => `${machine.processor}, ${machine.cores} cores`)],
+      ['Node.js', origin((one) => one.versions.node.slice(1))],
+      ['NestJS, ioredis, Redis', versions('@nestjs/core', 'ioredis', 'redis')],
       [
         '@nestjs/throttler, @nest-lab/throttler-storage-redis',
-        named('@nestjs/throttler', '@nest-lab/throttler-storage-redis'),
+        versions('@nestjs/throttler', '@nest-lab/throttler-storage-redis'),
       ],
-      ['rate-limiter-flexible', versions['rate-limiter-flexible']],
-      ['date', date],
-    ].filter(([, value]) => value !== undefined),
+      ['rate-limiter-flexible', versions('rate-limiter-flexible')],
+      ['date', dates(measured)],
+    ],
   );
 }
+
+/** The parts of each date; the date alone, if it is the same for all. */
+function dates(measured) {
+  const parts = Object.entries(measured);
+  const all = [...new Set(parts.map(([, { date }]) => date))].sort();
+  if (all.length === 1) return all[0];
+  const of = (date) => parts.filter(([, one]) => one.date === date).map(([part]) => PARTS[part] ?? part);
+  return all.map((date) => `${date}: ${of(date).join(', ')}`).join('; ');
+}
+
+const PARTS = {
+  'rate fastify': 'fixed rate on Fastify',
+  'rate express': 'fixed rate on Express',
+  'http fastify': 'saturated on Fastify',
+  'http express': 'saturated on Express',
+  store: 'the store alone',
+};
 
 export const tables = {
   'rate fastify': ({ rate }) => added(rate?.fastify),

@@ -6,10 +6,11 @@
 import { BARE } from './apps/variants.mjs';
 import { Applications } from './child.mjs';
 import { groupsOf } from './groups.mjs';
+import { requireQuiet } from './noise.mjs';
 import { OpenLoop } from './open-loop.mjs';
 import { random, shuffled } from './random.mjs';
 import { goalsOf } from './rate-goals.mjs';
-import { blockOf, requireQuiet, rowsOf } from './rate-rows.mjs';
+import { blockOf, rowsOf } from './rate-rows.mjs';
 
 const MAX_PER_SECOND = 4_000;
 const WARM_UP_REQUESTS = 3_000;
@@ -23,7 +24,17 @@ const MAX_LATE_MS = 2;
  * goals; groups: the rate and the bare applications of each process
  */
 export async function benchRate(redis, { platform, blocks, rounds, seconds, names, rate, seed }, say) {
-  const run = { redis, platform, rounds, seconds, next: random(seed), say, retaken: 0, late: 0, turns: 0 };
+  const run = {
+    redis,
+    platform,
+    rounds,
+    seconds,
+    randomNumber: random(seed),
+    say,
+    retaken: 0,
+    late: 0,
+    turns: 0,
+  };
   let groups = groupsOf(names).map((group) => ({ ...group, perSecond: rate }));
   const measured = [];
   for (let block = 0; block < blocks; block++) {
@@ -85,16 +96,16 @@ async function slowestOf(sender, ports) {
 /** @returns for each group, the values of its variants */
 async function runBlock(run, groups, { sender, processes }) {
   try {
-    const places = groups.flatMap(({ names, bareTurns, perSecond }, i) => {
-      const place = (name, set) => ({ group: i, name, set, perSecond, applications: processes[i] });
-      const bare = Array.from({ length: bareTurns - 1 }, (_, more) => place(BARE, more + 1));
-      return [...names.map((name) => place(name, 0)), ...bare];
+    const entries = groups.flatMap(({ names, bareTurns, perSecond }, i) => {
+      const entry = (name, set) => ({ group: i, name, set, perSecond, applications: processes[i] });
+      const bare = Array.from({ length: bareTurns - 1 }, (_, more) => entry(BARE, more + 1));
+      return [...names.map((name) => entry(name, 0)), ...bare];
     });
     const turns = [];
     for (let round = 0; round < run.rounds; round++) {
-      const seed = Math.floor(run.next() * 2 ** 32);
-      for (const place of shuffled(places, run.next)) {
-        turns.push({ ...place, round, ...(await punctualTurn(run, sender, place, seed)) });
+      const seed = Math.floor(run.randomNumber() * 2 ** 32);
+      for (const entry of shuffled(entries, run.randomNumber)) {
+        turns.push({ ...entry, round, ...(await punctualTurn(run, sender, entry, seed)) });
       }
     }
     const garbage = await allocations(run, sender, groups, processes);
@@ -112,12 +123,12 @@ async function runBlock(run, groups, { sender, processes }) {
 }
 
 /** A turn; when the sender was late, once more: the latencies would be its own. */
-async function punctualTurn(run, sender, place, seed) {
+async function punctualTurn(run, sender, entry, seed) {
   run.turns++;
-  const first = await turn(run, sender, place, seed);
+  const first = await turn(run, sender, entry, seed);
   if (first.lateMs <= MAX_LATE_MS) return first;
   run.retaken++;
-  const second = await turn(run, sender, place, seed);
+  const second = await turn(run, sender, entry, seed);
   if (second.lateMs > MAX_LATE_MS) run.late++;
   return second;
 }
@@ -148,10 +159,10 @@ async function usage(applications, redis) {
  * @returns for each group, a map of the kilobytes that each variant allocates per request; after the turns, because
  * counting them takes time
  */
-async function allocations({ next }, sender, groups, processes) {
+async function allocations({ randomNumber }, sender, groups, processes) {
   const found = groups.map(() => new Map());
   for (const [i, { names, perSecond }] of groups.entries()) {
-    for (const name of shuffled(names, next)) {
+    for (const name of shuffled(names, randomNumber)) {
       const load = { port: processes[i].ports.get(name), perSecond, seconds: ALLOCATION_SECONDS, seed: 1 };
       await processes[i].ask('startAllocations');
       const { requests } = await sender.run(load);

@@ -1,5 +1,4 @@
-// The least that an answer of Redis can cost: native commands as bytes made beforehand, written to a socket,
-// the answers only counted. Knows no limits and gives no counter an end.
+// Prepared native commands on a socket. Replies are only counted. No limits; INCR sets no TTL.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
@@ -21,7 +20,7 @@ export class RawPipeline {
     this.next = 0;
   }
 
-  /** Keeps so many requests in flight until the time is over; all of a turn leave by one write. */
+  /** Keeps `inFlight` requests in flight until the time is over. @returns milliseconds of each */
   run(inFlight, ms) {
     const end = performance.now() + ms;
     const sent = [];
@@ -29,12 +28,8 @@ export class RawPipeline {
     let answered = 0;
     const send = (count) => {
       const now = performance.now();
-      const buffers = [];
-      for (let i = 0; i < count; i++) {
-        buffers.push(this.requests[this.next++ % this.requests.length]);
-        sent.push(now);
-      }
-      this.socket.write(buffers.length === 1 ? buffers[0] : Buffer.concat(buffers));
+      for (let i = 0; i < count; i++) sent.push(now);
+      this.write(count);
     };
     return new Promise((resolve) => {
       const read = (chunk) => {
@@ -52,6 +47,12 @@ export class RawPipeline {
       this.socket.on('data', read);
       send(inFlight);
     });
+  }
+
+  /** The next requests, all by one write. */
+  write(count) {
+    const buffers = Array.from({ length: count }, () => this.requests[this.next++ % this.requests.length]);
+    this.socket.write(buffers.length === 1 ? buffers[0] : Buffer.concat(buffers));
   }
 }
 

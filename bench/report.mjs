@@ -1,8 +1,16 @@
 // Tables for the console.
-const two = (value) => (value === null ? '–' : value.toFixed(2));
-const one = (value) => (value === null ? '–' : value.toFixed(1));
+const fixed = (value, digits) => (value === null ? '–' : value.toFixed(digits));
+const two = (value) => fixed(value, 2);
+const one = (value) => fixed(value, 1);
 
-export function printRate(platform, { blocks, rounds, seconds, seed, rows, groups, goals, sender }) {
+export function printRate(platform, measured) {
+  printAdded(platform, measured);
+  printSender(measured.sender);
+  printBare(platform, measured.groups);
+  if (measured.goals.length > 0) printGoals(platform, measured.goals);
+}
+
+function printAdded(platform, { blocks, rounds, seconds, seed, rows }) {
   print(
     `\n${platform}, at a fixed rate: added to each request of the bare application of the same process.\n` +
       `Means and 95 % intervals over ${blocks} blocks; in a block, the middle (Hodges-Lehmann) of ${rounds} turns of ` +
@@ -25,10 +33,16 @@ export function printRate(platform, { blocks, rounds, seconds, seed, rows, group
       String(row.perSecond),
     ]),
   );
+}
+
+function printSender({ turns, retaken, maxLateMs, late }) {
   console.log(
-    `Of ${sender.turns} turns, ${sender.retaken} were repeated because the sender was more than ${sender.maxLateMs} ms late ` +
-      `(p99); in ${sender.late} it was late again.`,
+    `Of ${turns} turns, ${retaken} were repeated because the sender was more than ${maxLateMs} ms late ` +
+      `(p99); in ${late} it was late again.`,
   );
+}
+
+function printBare(platform, groups) {
   print(
     `\n${platform}: the bare application measured again, CPU µs, 99 % intervals`,
     ['', 'CPU µs in all', 'difference', 'requests/s'],
@@ -39,7 +53,6 @@ export function printRate(platform, { blocks, rounds, seconds, seed, rows, group
       String(perSecond),
     ]),
   );
-  if (goals.length > 0) printGoals(platform, goals);
 }
 
 function printGoals(platform, goals) {
@@ -57,25 +70,15 @@ function printGoals(platform, goals) {
 
 /** @param value { mean, from, to }; the ends are null where there was one block */
 function withEnds({ mean, from, to }, digits) {
-  const text = (value) => (value === null ? '–' : value.toFixed(digits));
-  return `${text(mean)} (${text(from)} to ${text(to)})`;
+  return `${fixed(mean, digits)} (${fixed(from, digits)} to ${fixed(to, digits)})`;
 }
 
 export function printHttp(platform, rows) {
   print(
     `\n${platform}, saturated, a process each: × the bare application (denied: × an application that always throws the 429)`,
     [
-      '',
-      'requests/s',
-      '95 % interval',
-      'app CPU',
-      'p50',
-      'p99',
-      'p50 ms',
-      'p99 ms',
-      'Redis µs',
-      'calls',
-      'non-2xx',
+      ...['', 'requests/s', '95 % interval', 'app CPU', 'p50', 'p99', 'p50 ms', 'p99 ms'],
+      ...['Redis µs', 'calls', 'non-2xx'],
     ],
     rows.map((row) => [
       row.name,
@@ -87,14 +90,14 @@ export function printHttp(platform, rows) {
       two(row.p50Ms),
       two(row.p99Ms),
       one(row.redisCpuUs),
-      row.calls === null ? '–' : row.calls.toFixed(3),
-      `${(100 * (row.refused ?? 0)).toFixed(1)} %${row.broken ? ` ${row.broken} broken` : ''}`,
+      fixed(row.calls, 3),
+      `${(100 * row.denied).toFixed(1)} %${row.broken ? ` ${row.broken} broken` : ''}`,
     ]),
   );
 }
 
 export function printStore(sections) {
-  const withInterval = (row, field) => {
+  const withEndsOf = (row, field) => {
     const { from, to } = row.intervals[field];
     return `${two(row[field])} (${two(from)} to ${two(to)})`;
   };
@@ -105,12 +108,12 @@ export function printStore(sections) {
       rows.map((row) => [
         row.name,
         two(row.throughput),
-        withInterval(row, 'serverCpu'),
+        withEndsOf(row, 'serverCpu'),
         two(row.clientCpu),
         two(row.p99),
         String(row.perSecond),
         two(row.serverUs),
-        withInterval(row, 'clientUs'),
+        withEndsOf(row, 'clientUs'),
       ]),
     );
   }

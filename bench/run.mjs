@@ -4,7 +4,7 @@ import { cpus } from 'node:os';
 import { namesFor } from './groups.mjs';
 import { tool } from './load.mjs';
 import { readOptions, sizesOf } from './options.mjs';
-import { NoisyMachineError } from './rate-rows.mjs';
+import { NoisyMachineError } from './noise.mjs';
 import { BenchRedis } from './redis.mjs';
 import { printGrowth, printHttp, printRate, printStore } from './report.mjs';
 
@@ -12,30 +12,32 @@ const RESULTS = new URL('results.json', import.meta.url);
 
 const options = readOptions();
 const sizes = (part, platform) => sizesOf(options, part, platform);
-const results = {
-  ...before(),
-  date: new Date().toISOString().slice(0, 10),
-  machine: machine(),
-  versions: versions(),
-};
+const results = before();
 say(`seed ${options.seed}`);
 const redis = await BenchRedis.start();
+const origin = {
+  date: new Date().toISOString().slice(0, 10),
+  machine: machine(),
+  versions: await versions(),
+};
 try {
-  results.versions.redis = await redis.version();
   if (options.parts.includes('rate')) await runRate();
   if (options.parts.includes('http')) await runHttp();
   if (options.parts.includes('store')) {
     const { benchStore } = await import('./store.mjs');
     printStore((results.store = await benchStore(redis, sizes('store'), say)));
+    markMeasured('store');
   }
   if (options.parts.includes('growth')) {
     const { benchGrowth } = await import('./growth.mjs');
     printGrowth((results.growth = await benchGrowth(redis, sizes('growth'), say)));
+    markMeasured('growth');
   }
 } finally {
   await redis.stop();
 }
-if (!options.quick) {
+// a run of few variants or small sizes does not replace the results of a whole one
+if (!options.quick && options.only === undefined) {
   writeFileSync(RESULTS, `${JSON.stringify(results, undefined, 2)}\n`);
   const { fillTables } = await import('./tables.mjs');
   await fillTables(results, say);
@@ -51,12 +53,12 @@ async function runRate() {
       const measured = await benchRate(redis, { ...sizes('rate', platform), platform, names }, say);
       printRate(platform, measured);
       results.rate[platform] = measured;
+      markMeasured(`rate ${platform}`);
     } catch (error) {
-      // of a machine that was too noisy: no figure is shown or kept, but the other parts are still of use
+      // the platform keeps its earlier results, and the other parts run
       if (!(error instanceof NoisyMachineError)) throw error;
-      delete results.rate[platform];
       process.exitCode = 1;
-      say(error.message);
+      say(`${platform}, results at a fixed rate discarded. ${error.message}`);
     }
   }
 }
@@ -68,11 +70,14 @@ async function runHttp() {
     const names = namesFor('http', { ...options, platform });
     const rows = await benchHttp(redis, { ...sizes('http', platform), platform, names }, say);
     printHttp(platform, rows);
-    // of a run of some variants, the others keep what they had
-    const measured = new Set(rows.map((row) => row.name));
-    const kept = (options.only && results.http[platform]?.filter((row) => !measured.has(row.name))) ?? [];
-    results.http[platform] = [...rows, ...kept];
+    results.http[platform] = rows;
+    markMeasured(`http ${platform}`);
   }
+}
+
+/** A run of some parts keeps the results of the others, so each part has a date and versions of its own. */
+function markMeasured(part) {
+  results.measured = { ...results.measured, [part]: origin };
 }
 
 function before() {
@@ -88,10 +93,16 @@ function machine() {
   return { processor: processors[0].model, cores: processors.length };
 }
 
-function versions() {
+async function versions() {
   const { dependencies } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'));
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-  return { node: process.version, load: tool, 'nestjs-freq-limit': version, ...dependencies };
+  const own = {
+    node: process.version,
+    redis: await redis.version(),
+    load: tool,
+    'nestjs-freq-limit': version,
+  };
+  return { ...own, ...dependencies };
 }
 
 function say(text) {

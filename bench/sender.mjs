@@ -65,37 +65,9 @@ async function poolOf(port) {
 
 /** Each request at its time, whether or not those before it have their response. */
 async function atRate({ port, perSecond, seconds, seed }) {
-  const idle = [...(await poolOf(port))];
-  const waiting = [];
-  const latencies = [];
-  const late = [];
-  let denied = 0;
   const startMs = nowMs() + LEAD_MS;
   const dueMs = arrivals(Math.round(perSecond * seconds), perSecond, seed);
-  await new Promise((resolve, reject) => {
-    const timer = setTimeout(reject, 1000 * seconds + PATIENCE_MS, new Error('no answer'));
-    const onResponse = (connection, status) => {
-      latencies.push(nowMs() - connection.dueMs);
-      if (status !== '200') denied++;
-      if (waiting.length > 0) sendNext(connection, waiting.shift());
-      else idle.push(connection);
-      if (latencies.length < dueMs.length) return;
-      clearTimeout(timer);
-      resolve();
-    };
-    const sendNext = (connection, index) => connection.send(index, startMs + dueMs[index]);
-    for (const connection of idle) connection.onResponse = onResponse;
-    let sent = 0;
-    clock.removeAllListeners('message').on('message', (due) => {
-      for (; sent < due; sent++) {
-        late.push(nowMs() - startMs - dueMs[sent]);
-        const connection = idle.shift();
-        if (connection === undefined) waiting.push(sent);
-        else sendNext(connection, sent);
-      }
-    });
-    clock.postMessage({ startMs, dueMs });
-  });
+  const { latencies, late, denied } = await sendWhenDue(await poolOf(port), startMs, dueMs, seconds);
   return {
     requests: dueMs.length,
     p50: percentile(latencies, 0.5),
@@ -105,7 +77,44 @@ async function atRate({ port, perSecond, seconds, seed }) {
   };
 }
 
-/** So many requests, as fast as they are answered. */
+/** @returns latencies in ms; how many ms after its time the sender got to each request; how many got another status than 200 */
+async function sendWhenDue(connections, startMs, dueMs, seconds) {
+  const idle = [...connections];
+  const waiting = [];
+  const measured = { latencies: [], late: [], denied: 0 };
+  const send = (connection, index) => connection.send(index, startMs + dueMs[index]);
+  await new Promise((resolve, reject) => {
+    const timer = setTimeout(reject, 1000 * seconds + PATIENCE_MS, new Error('no answer'));
+    const onResponse = (connection, status) => {
+      measured.latencies.push(nowMs() - connection.dueMs);
+      if (status !== '200') measured.denied++;
+      if (waiting.length > 0) send(connection, waiting.shift());
+      else idle.push(connection);
+      if (measured.latencies.length < dueMs.length) return;
+      clearTimeout(timer);
+      resolve();
+    };
+    for (const connection of idle) connection.onResponse = onResponse;
+    onDue(startMs, dueMs, (index) => {
+      measured.late.push(nowMs() - startMs - dueMs[index]);
+      const connection = idle.shift();
+      if (connection === undefined) waiting.push(index);
+      else send(connection, index);
+    });
+  });
+  return measured;
+}
+
+/** Calls back with the index of each request when it is due. */
+function onDue(startMs, dueMs, callback) {
+  let called = 0;
+  clock.removeAllListeners('message').on('message', (due) => {
+    for (; called < due; called++) callback(called);
+  });
+  clock.postMessage({ startMs, dueMs });
+}
+
+/** Sends requests as fast as they are answered, one on each connection. */
 async function atOnce({ port, requests }) {
   const pool = await poolOf(port);
   const startMs = nowMs();
@@ -128,9 +137,12 @@ async function atOnce({ port, requests }) {
 
 /** When each request is due, in ms from the start: a Poisson process, as of independent clients. */
 function arrivals(total, perSecond, seed) {
-  const next = random(seed);
+  const randomNumber = random(seed);
   let atMs = 0;
-  return Float64Array.from({ length: total }, () => (atMs += (-Math.log(1 - next()) * 1000) / perSecond));
+  return Float64Array.from(
+    { length: total },
+    () => (atMs += (-Math.log(1 - randomNumber()) * 1000) / perSecond),
+  );
 }
 
 process.on('message', (load) => {

@@ -1,8 +1,8 @@
 export function median(values) {
   const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
   if (sorted.length === 0) return NaN;
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  const half = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
 export function mean(values) {
@@ -19,7 +19,7 @@ export function percentile(values, share) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 }
 
-/** Three figures that matter, as a number. */
+/** A number with three significant digits. */
 export function short(value) {
   return Number.isFinite(value) ? Number(value.toPrecision(3)) : null;
 }
@@ -39,11 +39,11 @@ const T = {
 /** The mean of independent values, and its confidence interval at a level of 95 or 99 %. */
 export function interval(values, level = 95) {
   const n = values.length;
-  const middle = mean(values);
-  if (n < 2) return { mean: middle, from: -Infinity, to: Infinity };
-  const variance = values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (n - 1);
+  const average = mean(values);
+  if (n < 2) return { mean: average, from: -Infinity, to: Infinity };
+  const variance = values.reduce((sum, value) => sum + (value - average) ** 2, 0) / (n - 1);
   const half = (T[level][n - 2] ?? T[level].at(-1)) * Math.sqrt(variance / n);
-  return { mean: middle, from: middle - half, to: middle + half };
+  return { mean: average, from: average - half, to: average + half };
 }
 
 /**
@@ -57,6 +57,6 @@ export function jackknife(blocks, statistic) {
   const pseudo = blocks.map(
     (_, i) => n * whole - (n - 1) * statistic(blocks.filter((_other, other) => other !== i)),
   );
-  const { mean: middle, from, to } = interval(pseudo);
-  return { mean: whole, from: whole + from - middle, to: whole + to - middle };
+  const { mean: average, from, to } = interval(pseudo);
+  return { mean: whole, from: whole + from - average, to: whole + to - average };
 }

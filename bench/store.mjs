@@ -39,15 +39,15 @@ export async function benchStore(redis, { rounds, quick, against }, say) {
         [128, 8],
         [512, 4],
       ]) {
-    const title = `${size} checks a call, ${inFlight} calls in flight`;
+    const title = `${size} checks a request, ${inFlight} requests in flight`;
     say(title);
-    const requests = Array.from({ length: Math.ceil(12_000 / size) }, (_, n) => callOf(n, size));
+    const requests = Array.from({ length: Math.ceil(12_000 / size) }, (_, n) => requestOf(n, size));
     sections.push(await compareAll(redis, title, requests, inFlight, rounds, false, against));
   }
   return sections;
 }
 
-function callOf(n, size) {
+function requestOf(n, size) {
   return Array.from({ length: size }, (_, i) => ({ name: 'a', id: `client-${n}-${i}`, window: HOUR }));
 }
 
@@ -76,7 +76,7 @@ async function compareAll(redis, title, requests, inFlight, rounds, withPeers, a
 }
 
 async function rawRunners(redis, requests, inFlight) {
-  // keys as long as ours: what a key's length costs, it costs both
+  // keys as long as ours, because the length has a cost
   const keyOf = ({ name, id, window }) => `rw:service.${name}~0123456789:${window * 1000}:${id}`;
   const all = [...new Set(requests.flat().map(keyOf))];
   for (let from = 0; from < all.length; from += 1000) {

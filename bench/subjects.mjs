@@ -24,7 +24,7 @@ export async function ours(port, options, library) {
   return (checks) => service.consume(checks.map(oursCheck));
 }
 
-/** Another build, for comparison: see --against. */
+/** Another build, for comparison: see BENCH_AGAINST. */
 export function before(port) {
   return ours(port, { namespace: 'before' }, 'nestjs-freq-limit-before');
 }

@@ -1,5 +1,4 @@
-// Fills the tables of the pages, and the chart, from results.json: npm run bench:tables. With --check it writes nothing, and
-// fails if a page or the chart shows something else than results.json says.
+// Fills the tables of the pages, and the chart, from results.json: npm run bench:tables.
 // A table is between <!-- bench: name --> and <!-- /bench -->, each in a line of its own.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -61,13 +60,7 @@ export async function fillTables(results, say) {
   }
 }
 
-async function check(results, say) {
-  const different = await differences(results, say);
-  for (const [path] of different) say(`${path} differs from bench/results.json: npm run bench:tables`);
-  if (different.length > 0) process.exitCode = 1;
-}
-
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const results = JSON.parse(read('bench/results.json'));
-  await (process.argv.includes('--check') ? check : fillTables)(results, (text) => console.error(text));
+  await fillTables(results, (text) => console.error(text));
 }

@@ -14,7 +14,7 @@ end
 
 function done(summary, latency)
   io.write(string.format(
-    '\nRESULT {"requests":%d,"seconds":%.6f,"p50":%.4f,"p99":%.4f,"refused":%d,"broken":%d}\n',
+    '\nRESULT {"requests":%d,"seconds":%.6f,"p50":%.4f,"p99":%.4f,"denied":%d,"broken":%d}\n',
     summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
     summary.errors.status, summary.errors.connect + summary.errors.read + summary.errors.write + summary.errors.timeout
   ))

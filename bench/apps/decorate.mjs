@@ -1,4 +1,4 @@
-// What a compiler makes of decorators, by hand: the benchmark needs none.
+// Applies decorators without a compiler.
 import 'reflect-metadata';
 import { Controller, Get, Module } from '@nestjs/common';
 

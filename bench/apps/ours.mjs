@@ -1,7 +1,7 @@
 import { Redis as Redis5 } from 'ioredis5';
 import { controllerWith, moduleOf, ROOMY } from './decorate.mjs';
 
-// 1 % of a turn of half a second at 4000 requests/s, see rate.mjs
+// few requests of a turn pass; the tables show how many were denied
 const DENYING = { window: '1s', limit: 20 };
 
 // several applications are in one process, and none counts with another's counters

@@ -6,14 +6,14 @@ export const BARE = 'bare';
 /** The same application once more: how far it is from the first is chance. */
 export const BARE_AGAIN = 'bare again';
 
-const before = (limits, store) => ({ ...ours(limits, store, { before: true }), against: true });
+const before = (limits, store) => ({ ...ours(limits, store, { before: true }), needsOldBuild: true });
 
 const guard = (name, limits, more) => ({ kind: `guards.${name}`, options: { limits, ...more } });
 
 export const VARIANTS = {
   [BARE]: { kind: 'bare' },
   [BARE_AGAIN]: { kind: 'bare' },
-  'constant 429': { kind: 'refusing' },
+  'constant 429': { kind: 'denying' },
   'empty guard': guard('empty'),
   'guard with headers 1': guard('headers', 1),
   'guard with headers 3': guard('headers', 3),
@@ -22,7 +22,6 @@ export const VARIANTS = {
   'guard with evalsha 3 redis': guard('evalsha', 3),
   'guard with evalsha 5 redis': guard('evalsha', 5),
   'guard with evalsha 5 redis 1000 clients': guard('evalsha', 5, { client: true }),
-  'ours no rule': ours(0, 'memory'),
   'ours 1 memory': ours(1, 'memory'),
   'ours 3 memory': ours(3, 'memory'),
   'ours 5 memory': ours(5, 'memory'),
@@ -36,8 +35,8 @@ export const VARIANTS = {
   'ours 1 redis ioredis 5': ours(1, 'redis', { ioredis: 5 }),
   'ours 3 redis ioredis 5': ours(3, 'redis', { ioredis: 5 }),
   'ours 5 redis ioredis 5': ours(5, 'redis', { ioredis: 5 }),
-  'ours 5 memory 99 % denied': { ...ours(5, 'memory', { denied: true }), base: 'constant 429' },
-  'ours 5 redis 99 % denied': { ...ours(5, 'redis', { denied: true }), base: 'constant 429' },
+  'ours 5 memory denied': { ...ours(5, 'memory', { denied: true }), base: 'constant 429' },
+  'ours 5 redis denied': { ...ours(5, 'redis', { denied: true }), base: 'constant 429' },
   'before 1 memory': before(1, 'memory'),
   'before 5 memory': before(5, 'memory'),
   'before 1 redis': before(1, 'redis'),

@@ -1,5 +1,6 @@
 const bench = (file: string) => import(new URL(`../../../bench/${file}`, import.meta.url).href);
-const { blockOf, requireQuiet, rowsOf } = await bench('rate-rows.mjs');
+const { requireQuiet } = await bench('noise.mjs');
+const { blockOf, rowsOf } = await bench('rate-rows.mjs');
 const { goalsOf } = await bench('rate-goals.mjs');
 const { groupsOf, namesFor } = await bench('groups.mjs');
 const { interval, jackknife, mean, middleOf } = await bench('stats.mjs');

@@ -3,7 +3,7 @@ import { results } from './invented-results.js';
 
 const bench = (file: string) => import(new URL(`../../../bench/${file}`, import.meta.url).href);
 const { differences, fillBlocks, loadTables } = await bench('tables.mjs');
-const { labelOf } = await bench('words.mjs');
+const { labelOf } = await bench('labels.mjs');
 const { VARIANTS } = await bench('apps/variants.mjs');
 const tables: Record<string, (from: object) => string | undefined> = await loadTables();
 
@@ -65,6 +65,31 @@ describe('the tables', () => {
     expect(rowsOf('summary')).toContain(
       '| CPU, 5 limits in Redis | 20 ± 3 / 23 ± 3 | 239 ± 9 / 275 ± 10 | 151 ± 7 / 174 ± 9 |',
     );
+  });
+
+  it('show the measured share of denied requests', () => {
+    const first = (name: string) => rowsOf(name).map((row) => row.split(' | ')[0]);
+    expect(first('rate fastify')).toContain(
+      '| nestjs-freq-limit, Redis, 5 limits, over the limit: 99.0 % denied',
+    );
+    expect(first('saturated')).toContain(
+      '| nestjs-freq-limit, Redis, 5 limits, over the limit: 99.8 % denied; ratio to a guard that always throws the 429',
+    );
+  });
+
+  it('say when each part was measured, if not all on one day', () => {
+    const store = { ...results.measured.store, date: '2030-01-03' };
+    const conditions = (from: object) => tables['conditions']!(from)!.split('\n').at(-1);
+
+    expect(conditions(results)).toBe('| date | 2030-01-02 |');
+    expect(conditions({ ...results, measured: { ...results.measured, store } })).toContain(
+      'saturated on Express, growth; 2030-01-03: the store alone |',
+    );
+  });
+
+  it('show figures of one block without an interval', () => {
+    const row = { ...results.http.fastify[1], from: null, to: null };
+    expect(tables['saturated']!({ http: { fastify: [row] } })).toContain('| 0.72 | 1.39 |');
   });
 
   it('say whether a goal is met', () => {

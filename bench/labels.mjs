@@ -1,8 +1,6 @@
-// Words and figures of the chart and of the tables.
+// What the chart and the tables call the variants.
+import { number } from './markdown.mjs';
 
-export const BARE = 'bare';
-
-/** What the chart and the tables call the variants. */
 const LABELS = {
   bare: 'the bare application',
   'bare again': 'the bare application, measured again',
@@ -15,7 +13,6 @@ const LABELS = {
   'guard with evalsha 3 redis': 'a guard with one evalsha, 3 counters',
   'guard with evalsha 5 redis': 'a guard with one evalsha, 5 counters',
   'guard with evalsha 5 redis 1000 clients': 'a guard with one evalsha, 5 counters, 1,000 clients',
-  'ours no rule': 'nestjs-freq-limit, no limit',
   'ours 1 memory': 'nestjs-freq-limit, memory, 1 limit',
   'ours 3 memory': 'nestjs-freq-limit, memory, 3 limits',
   'ours 5 memory': 'nestjs-freq-limit, memory, 5 limits',
@@ -29,8 +26,8 @@ const LABELS = {
   'ours 1 redis ioredis 5': 'nestjs-freq-limit, Redis, 1 limit, ioredis 5',
   'ours 3 redis ioredis 5': 'nestjs-freq-limit, Redis, 3 limits, ioredis 5',
   'ours 5 redis ioredis 5': 'nestjs-freq-limit, Redis, 5 limits, ioredis 5',
-  'ours 5 memory 99 % denied': 'nestjs-freq-limit, memory, 5 limits, 99 % denied',
-  'ours 5 redis 99 % denied': 'nestjs-freq-limit, Redis, 5 limits, 99 % denied',
+  'ours 5 memory denied': 'nestjs-freq-limit, memory, 5 limits, over the limit',
+  'ours 5 redis denied': 'nestjs-freq-limit, Redis, 5 limits, over the limit',
   'throttler 1 memory': '@nestjs/throttler, memory, 1 limit',
   'throttler 5 memory': '@nestjs/throttler, memory, 5 limits',
   'throttler + nest-lab 1 redis': '@nestjs/throttler, Redis, 1 limit',
@@ -41,44 +38,25 @@ const LABELS = {
 
 export const labelOf = (name) => LABELS[name] ?? name;
 
+/** An earlier build has no label: it has a table of its own. */
+export const hasLabel = (name) => name in LABELS;
+
+/** The label of a variant, with the measured share of denied requests. @param rows one of each platform, or none */
+export function labelOfRows(name, rows) {
+  if (!name.endsWith(' denied')) return labelOf(name);
+  const shares = rows.filter(Boolean).map(({ denied }) => `${number(100 * denied, 1)} %`);
+  return `${labelOf(name)}: ${[...new Set(shares)].join(' / ')} denied`;
+}
+
 const ORDER = Object.keys(LABELS);
 
 export const byOrder = (a, b) => ORDER.indexOf(a) - ORDER.indexOf(b);
 
 export const PLATFORMS = { fastify: 'Fastify', express: 'Express' };
 
-const digitsOf = (value) => (Math.abs(value) < 10 ? 1 : 0);
-
-/** 241.3 as 241, -0.412 as −0.4. */
-export function number(value, digits = digitsOf(value)) {
-  const text = Math.abs(value).toLocaleString('en-US', {
-    minimumFractionDigits: digits,
-    maximumFractionDigits: digits,
-  });
-  return value < 0 && Number(text) !== 0 ? `−${text}` : text;
-}
-
-/** A mean and its 95 % interval, as 14 ± 2; the mean alone, if there were too few values for an interval. */
-export function plusMinus({ mean, from, to }, digits = digitsOf(mean)) {
-  const half = from === null ? '' : ` ± ${number((to - from) / 2, digits)}`;
-  return number(mean, digits) + half;
-}
-
-/** The same as 14 (12 to 16). */
-export function withInterval({ mean, from, to }, digits = digitsOf(mean)) {
-  const ends = from === null ? '' : ` (${number(from, digits)} to ${number(to, digits)})`;
-  return number(mean, digits) + ends;
-}
-
 /** How many requests per second the rows were measured at, as 4,000 or 1,200 to 4,000. */
-export function rateOf({ perSecond, rows }) {
-  const rates = rows.map((row) => row.perSecond ?? perSecond);
+export function rateOf({ rows }) {
+  const rates = rows.map(({ perSecond }) => perSecond);
   const [low, high] = [Math.min(...rates), Math.max(...rates)].map((rate) => number(rate, 0));
   return low === high ? low : `${low} to ${high}`;
-}
-
-/** A table of a page; an absent cell is empty. */
-export function table(head, rows) {
-  const line = (cells) => `| ${cells.map((cell) => cell ?? '').join(' | ')} |`.replaceAll('  ', ' ');
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }

@@ -1,4 +1,4 @@
-// Answers every request by the exception of a denial, and does nothing else.
+// Throws the exception of a denial for every request.
 import { APP_GUARD } from '@nestjs/core';
 import { FreqLimitExceededException } from 'nestjs-freq-limit';
 import { controllerWith, moduleOf } from './decorate.mjs';
@@ -13,5 +13,5 @@ const guard = {
   },
 };
 
-export const refusing = () =>
+export const denying = () =>
   moduleOf({ controllers: [controllerWith()], providers: [{ provide: APP_GUARD, useValue: guard }] });
