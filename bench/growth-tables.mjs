@@ -1,6 +1,6 @@
 // The tables of docs/how-far-one-redis-goes.md: by name of the block, a function from results.json to Markdown; `undefined` if
 // it was not measured.
-import { number, table } from './words.mjs';
+import { table, twoDigits, whole } from './markdown.mjs';
 
 /** The difference that the library makes to the start of an application. */
 function startUp(results) {
@@ -12,9 +12,9 @@ function startUp(results) {
     ['start without the library, ms', 'without ms', whole],
     ['added, ms', 'added ms', whole],
     ['added, µs per handler', 'µs/handler', whole],
-    ['added, MB', 'added MB', decimal],
-    ['added, kB per handler', 'kB/handler', decimal],
-    ['first request, added ms', 'first request, added ms', decimal],
+    ['added, MB', 'added MB', twoDigits],
+    ['added, kB per handler', 'kB/handler', twoDigits],
+    ['first request, added ms', 'first request, added ms', twoDigits],
   ]);
 }
 
@@ -22,13 +22,13 @@ function startUp(results) {
 function rules(results) {
   return tableOf(results, 'rules', [
     ['rules', 'rules', whole],
-    ['own call: Redis µs per request', 'Redis µs/request, own call', decimal],
-    ['own call: per rule', 'Redis µs/rule, own call', decimal],
+    ['own call: Redis µs per request', 'Redis µs/request, own call', twoDigits],
+    ['own call: per rule', 'Redis µs/rule, own call', twoDigits],
     ['own call: network bytes per request', 'network bytes/request, own call', whole],
-    ['shared: Redis µs per request', 'Redis µs/request', decimal],
-    ['shared: calls per request', 'calls/request', hundredths],
-    ['shared: process µs per request', 'process µs/request', decimal],
-    ['shared: per rule', 'process µs/rule', decimal],
+    ['shared: Redis µs per request', 'Redis µs/request', twoDigits],
+    ['shared: calls per request', 'calls/request', twoDigits],
+    ['shared: process µs per request', 'process µs/request', twoDigits],
+    ['shared: per rule', 'process µs/rule', twoDigits],
   ]);
 }
 
@@ -36,10 +36,10 @@ function rules(results) {
 function load(results) {
   return tableOf(results, 'in-flight', [
     ['requests in flight', 'in flight', whole],
-    ['Redis calls per request', 'calls/request', hundredths],
-    ['Redis, µs per request', 'Redis µs/request', decimal],
+    ['Redis calls per request', 'calls/request', twoDigits],
+    ['Redis, µs per request', 'Redis µs/request', twoDigits],
     ['requests per second', 'requests/s', whole],
-    ['p99, ms', 'p99 ms', decimal],
+    ['p99, ms', 'p99 ms', twoDigits],
   ]);
 }
 
@@ -56,9 +56,9 @@ function clients(results) {
   ];
   const rows = redis.rows.map((row, i) => [
     whole(cell(redis, row, 'counters')),
-    decimal(cell(redis, row, 'Redis µs/request')),
+    twoDigits(cell(redis, row, 'Redis µs/request')),
     whole(cell(redis, row, 'bytes each')),
-    decimal(cell(memory, memory.rows[i], 'process µs/request')),
+    twoDigits(cell(memory, memory.rows[i], 'process µs/request')),
     whole(cell(memory, memory.rows[i], 'bytes each')),
   ]);
   return table(head, rows);
@@ -69,8 +69,8 @@ function processes(results) {
   return tableOf(results, 'processes', [
     ['processes', 'processes', whole],
     ['requests per second of each', 'requests/s each', whole],
-    ['Redis calls per request', 'calls/request', hundredths],
-    ['Redis, µs per request', 'Redis µs/request', decimal],
+    ['Redis calls per request', 'calls/request', twoDigits],
+    ['Redis, µs per request', 'Redis µs/request', twoDigits],
   ]);
 }
 
@@ -99,9 +99,3 @@ function sectionOf({ growth = [] }, id) {
 function cell({ columns }, row, column) {
   return row?.[columns.indexOf(column)];
 }
-
-// a value is null, or not in the section, if it was not measured: its cell stays empty
-const written = (digits) => (value) => (Number.isFinite(value) ? number(value, digits) : undefined);
-const whole = written(0);
-const hundredths = written(2);
-const decimal = written(undefined);
