@@ -8,6 +8,7 @@ import { short } from '../stats.mjs';
 import { urlOf, withService } from './cost.mjs';
 
 const APP = fileURLToPath(new URL('processes-app.mjs', import.meta.url));
+
 /**
  * Processes, and requests per second of each: first the same rate of each, then the same rate of all together. With more,
  * two cores are busy, and requests that wait for them share calls.
