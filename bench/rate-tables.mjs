@@ -94,7 +94,7 @@ function conditions(results) {
   const { measured = {}, rate } = results;
   const each = (show) => platforms.map((platform) => show(rate[platform])).join(' / ');
   // one value if all parts were measured with the same
-  const origin = (show) => [...new Set(Object.values(measured).map(show))].join(' and ');
+  const origin = (show) => [...new Set(Object.values(measured).map(show).filter(Boolean))].join(' and ');
   const versions = (...names) => origin((one) => names.map((name) => one.versions[name]).join(', '));
   return table(
     ['', titlesOf(platforms)],
@@ -103,7 +103,7 @@ function conditions(results) {
       ['blocks', each(({ blocks }) => blocks)],
       ['turns of each variant in a block', each(({ rounds, seconds }) => `${rounds} of ${seconds} s`)],
       ['seed', each(({ seed }) => seed ?? '–')],
-      ['processor', origin(({ machine }) => `${machine.processor}, ${machine.cores} cores`)],
+      ['processor', origin(({ machine }) => machine && `${machine.processor}, ${machine.cores} cores`)],
       ['Node.js', origin((one) => one.versions.node.slice(1))],
       ['NestJS, ioredis, Redis', versions('@nestjs/core', 'ioredis', 'redis')],
       [

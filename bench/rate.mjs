@@ -25,15 +25,8 @@ const MAX_LATE_MS = 2;
  */
 export async function benchRate(redis, { platform, blocks, rounds, seconds, names, rate, seed }, say) {
   const run = {
-    redis,
-    platform,
-    rounds,
-    seconds,
-    randomNumber: random(seed),
-    say,
-    retaken: 0,
-    late: 0,
-    turns: 0,
+    ...{ redis, platform, rounds, seconds, say, randomNumber: random(seed) },
+    ...{ retaken: 0, late: 0, turns: 0 },
   };
   let groups = groupsOf(names).map((group) => ({ ...group, perSecond: rate }));
   const measured = [];

@@ -48,7 +48,8 @@ export async function differences(results, say) {
     for (const name of missing) say(`${page}: results.json has nothing for "${name}", it stays as it is`);
     return [page, text];
   });
-  if (results.rate === undefined) say(`${CHART}: results.json has nothing for it, it stays as it is`);
+  if (Object.keys(results.rate ?? {}).length === 0)
+    say(`${CHART}: results.json has nothing for it, it stays as it is`);
   else files.push([CHART, chart(results.rate)]);
   return files.filter(([path, text]) => read(path) !== text);
 }
