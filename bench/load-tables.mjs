@@ -95,4 +95,15 @@ function calls({ store = [] }) {
   );
 }
 
-export const tables = { saturated, stores, calls };
+/** How long the largest calls block Redis. */
+function longest({ longestCalls }) {
+  return (
+    longestCalls &&
+    table(
+      ['requests in one call', 'median, ms', 'longest, ms'],
+      longestCalls.map(({ name, medianMs, maxMs }) => [name, threeDigits(medianMs), threeDigits(maxMs)]),
+    )
+  );
+}
+
+export const tables = { saturated, stores, calls, 'longest calls': longest };

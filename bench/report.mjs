@@ -119,6 +119,14 @@ export function printStore(sections) {
   }
 }
 
+export function printLongest(rows) {
+  print(
+    '\nHow long the largest calls block Redis, ms',
+    ['', 'median', 'longest'],
+    rows.map(({ name, medianMs, maxMs }) => [name, two(medianMs), two(maxMs)]),
+  );
+}
+
 export function printGrowth(sections) {
   for (const { title, columns, rows } of sections) {
     print(

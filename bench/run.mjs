@@ -6,7 +6,7 @@ import { tool } from './load.mjs';
 import { readOptions, sizesOf } from './options.mjs';
 import { NoisyMachineError } from './noise.mjs';
 import { BenchRedis } from './redis.mjs';
-import { printGrowth, printHttp, printRate, printStore } from './report.mjs';
+import { printGrowth, printHttp, printLongest, printRate, printStore } from './report.mjs';
 
 const RESULTS = new URL('results.json', import.meta.url);
 
@@ -26,6 +26,8 @@ try {
   if (options.parts.includes('store')) {
     const { benchStore } = await import('./store.mjs');
     printStore((results.store = await benchStore(redis, sizes('store'), say)));
+    const { longestCalls } = await import('./longest-calls.mjs');
+    printLongest((results.longestCalls = await longestCalls(redis, say)));
     markMeasured('store');
   }
   if (options.parts.includes('growth')) {

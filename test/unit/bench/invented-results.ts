@@ -153,6 +153,7 @@ export const results = {
     },
     { title: '32 checks a request, 16 requests in flight', rows: storeRows },
   ],
+  longestCalls: [{ name: '128 requests of 1 check', medianMs: 0.1, maxMs: 0.21 }],
   growth,
 };
 
