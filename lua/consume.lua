@@ -5,7 +5,7 @@
 --            k for each check with a cost of 1 and the limit that its run has; -k, limit, cost for any other check
 --            (-k, limit, -cost with countDenied); and 0 after each request;
 --            a leading "@" requests the ends of the windows
--- ARGV       then four numbers for each run of KEYS that have them in common, in the order of KEYS:
+-- ARGV[2]    a JSON array of four numbers for each run of KEYS that have them in common, in the order of KEYS:
 --              window       milliseconds; a counter lives this long from the request that opened it
 --              limit        the lowest limit of the checks on the counter; -1: none of them has a limit
 --              cost         the sum of their costs; 0 reads the counter without charging it; -1: a sum above
@@ -50,32 +50,32 @@ local MAX = 9007199254740991
 local wants_ends = ARGV[1]:byte() == 64
 local reply = { 0 }
 local all_pass = true
--- How many KEYS are charged, and how many of those in the current run, which begins at `run` in ARGV.
-local k, k_in_run, run = 0, 0, 2
+-- One text for all runs: Redis and the client need more time for many arguments.
+local runs = cjson.decode(ARGV[2])
+-- How many KEYS are charged, and how many of those in the current run, which begins at `run` in `runs`.
+local k, k_in_run, run = 0, 0, 1
 -- The reply to the charge of the next key, if it is not as usual.
 local pending
 
 -- Charges counters as long as each is new, or expires within its window. Most calls need no more. The rest of the
 -- script charges any counter; what it needs for that takes time to create, so it comes later.
-while ARGV[run] and not pending do
-  -- as strings, because Redis would have to convert numbers
-  local window_text, cost_text = ARGV[run], ARGV[run + 2]
-  local window, limit, cost = tonumber(window_text), tonumber(ARGV[run + 1]), tonumber(cost_text)
+while runs[run] and not pending do
+  local window, limit, cost = runs[run], runs[run + 1], runs[run + 2]
   if cost < 1 then
     break
   end
-  for i = 1, tonumber(ARGV[run + 3]) do
+  for i = 1, runs[run + 3] do
     local key = KEYS[k + 1]
     local used, left
     if cost == 1 then
       used = pcall('INCR', key)
     else
-      used = pcall('INCRBY', key, cost_text)
+      used = pcall('INCRBY', key, cost)
     end
     if type(used) == 'number' and used >= cost and used < LARGE then
       if used > cost then
         left = call('PTTL', key)
-      elseif pcall('PEXPIRE', key, window_text) == 1 then
+      elseif pcall('PEXPIRE', key, window) == 1 then
         left = window
       end
     end
@@ -94,7 +94,7 @@ while ARGV[run] and not pending do
     run = run + 4
   end
 end
-if all_pass and not (pending or ARGV[run] or wants_ends) then
+if all_pass and not (pending or runs[run] or wants_ends) then
   return reply
 end
 
@@ -111,7 +111,7 @@ end
 -- Opens the window of a counter that was just charged for the first time, or that was 0 or less before.
 -- If the Redis user may not set an expiry, deletes the counter and returns the error.
 local function open(key, window, used, cost)
-  if used ~= tonumber(cost) then
+  if used ~= cost then
     call('SET', key, cost, 'PX', window)
     return nil
   end
@@ -143,11 +143,11 @@ local function fail(key, err)
 end
 
 -- A large number, which clients cannot read exactly, as a string. Undoes a charge that has exceeded MAX.
-local function large_text(key, used, cost_text)
+local function large_text(key, used, cost)
   if used > MAX then
     all_pass = false
-    if not problems[k] and tonumber(cost_text) > 0 then
-      call('DECRBY', key, cost_text)
+    if not problems[k] and cost > 0 then
+      call('DECRBY', key, cost)
       used = peek(key)
     end
     problems[k] = true
@@ -157,16 +157,15 @@ local function large_text(key, used, cost_text)
 end
 
 -- Charges the other counters, whatever their keys contain.
-for at = run, #ARGV, 4 do
-  local window_text, cost_text = ARGV[at], ARGV[at + 2]
-  local window, limit, cost = tonumber(window_text), tonumber(ARGV[at + 1]), tonumber(cost_text)
-  for _ = k_in_run + 1, tonumber(ARGV[at + 3]) do
+for at = run, #runs, 4 do
+  local window, limit, cost = runs[at], runs[at + 1], runs[at + 2]
+  for _ = k_in_run + 1, runs[at + 3] do
     k = k + 1
     local key = KEYS[k]
     local used, left = pending
     pending = nil
     if not used and cost > 0 then
-      used = pcall('INCRBY', key, cost_text)
+      used = pcall('INCRBY', key, cost)
     elseif not used then
       used = peek(key)
       if cost < 0 then
@@ -184,7 +183,7 @@ for at = run, #ARGV, 4 do
       used, left = 0, 0
     elseif cost > 0 and used <= cost then
       charged = true
-      problems[k] = open(key, window_text, used, cost_text)
+      problems[k] = open(key, window, used, cost)
       all_pass = all_pass and not problems[k]
       used, left = cost, window
     else
@@ -194,7 +193,7 @@ for at = run, #ARGV, 4 do
       if left == -2 then
         left = 0
       elseif left < 0 or left > window then
-        call('PEXPIRE', key, window_text)
+        call('PEXPIRE', key, window)
         left = window
       end
       if used <= 0 then
@@ -204,7 +203,7 @@ for at = run, #ARGV, 4 do
     if used > limit and limit >= 0 then
       all_pass = false
     end
-    reply[2 * k] = used < LARGE and used or large_text(key, used, cost_text)
+    reply[2 * k] = used < LARGE and used or large_text(key, used, cost)
     reply[2 * k + 1] = left
   end
   k_in_run = 0
@@ -245,9 +244,9 @@ end
 
 local used, left, stored, limits = {}, {}, {}, {}
 k = 0
-for at = 2, #ARGV, 4 do
-  local window, limit, cost = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
-  for _ = 1, tonumber(ARGV[at + 3]) do
+for at = 1, #runs, 4 do
+  local window, limit, cost = runs[at], runs[at + 1], runs[at + 2]
+  for _ = 1, runs[at + 3] do
     k = k + 1
     limits[k] = limit
     stored[k] = tonumber(reply[2 * k])
@@ -349,8 +348,8 @@ end
 
 -- Write the results to Redis: correct the counters, and delete those that count nothing.
 k = 0
-for at = 2, #ARGV, 4 do
-  for _ = 1, tonumber(ARGV[at + 3]) do
+for at = 1, #runs, 4 do
+  for _ = 1, runs[at + 3] do
     k = k + 1
     local key, change = KEYS[k], used[k] - stored[k]
     local is_counter = not problems[k] or problems[k] == true
@@ -361,7 +360,7 @@ for at = 2, #ARGV, 4 do
     elseif is_counter and change > 0 and stored[k] > 0 then
       call('INCRBY', key, string.format('%.0f', change))
     elseif is_counter and change > 0 then
-      call('SET', key, string.format('%.0f', change), 'PX', ARGV[at])
+      call('SET', key, string.format('%.0f', change), 'PX', runs[at])
     end
   end
 end

@@ -77,62 +77,83 @@ export class FreqLimitGuard implements CanActivate {
   }
 
   /**
-   * Lets a request pass, or denies it if it is over a limit or if it cannot be decided. The denial is the error that the
-   * transport needs. It is thrown whatever it is: an adapter of the application may make a string.
+   * Four steps: find the plan, resolve the checks unless the request is skipped, consume, conclude. If one of them fails, the
+   * request is denied. A denial is the error that the transport needs.
    */
   private readonly decide = (context: ExecutionContext): boolean | Promise<boolean> => {
     const adapter = this.adapters.of(context);
-    const fail = (error: unknown): MaybePromise<Error> => this.exceptions.ofFailed(error, context, adapter);
-    let denial: MaybePromise<Error | undefined>;
     try {
-      denial = this.denialOf(context, adapter);
+      const plan = this.planOf(context, adapter);
+      if (plan === undefined) return true;
+      const call = { context, adapter, plan };
+      const checks = this.checksOf(call);
+      if (!isPromise(checks)) return this.consume(checks, call);
+      return Promise.resolve(checks).then(
+        (resolved) => this.consume(resolved, call),
+        (error: unknown) => this.fail(error, call),
+      );
     } catch (error) {
-      denial = fail(error);
+      return this.fail(error, { context, adapter });
     }
-    if (denial === undefined) return true;
-    return isPromise(denial)
-      ? Promise.resolve(denial).then(passUnlessDenied, (error: unknown) =>
-          andThen(fail(error), passUnlessDenied),
-        )
-      : Promise.reject(denial);
   };
 
-  /**
-   * Five steps: find the plan, skip, resolve the checks, consume, conclude.
-   * @returns the error of a denied request; `undefined` if it passes
-   */
-  private denialOf(context: ExecutionContext, adapter: ResolvedAdapter): MaybePromise<Error | undefined> {
-    const plan = this.planOf(context, adapter);
-    if (plan === undefined) return undefined;
-    const call = { context, adapter, plan };
+  /** The checks of a request, or the rule whose key is missing; `undefined` if the request is skipped. */
+  private checksOf(call: GuardedCall): MaybePromise<PlannedCheck[] | MissingKey | undefined> {
     const { skipIf } = this.options;
-    if (skipIf === undefined) return this.check(call);
-    return andThen(evaluate(MODULE, 'skipIf', skipIf, context), (skip) =>
-      skip === true ? undefined : this.check(call),
+    if (skipIf === undefined) return this.resolve(call);
+    return andThen(evaluate(MODULE, 'skipIf', skipIf, call.context), (skip) =>
+      skip === true ? undefined : this.resolve(call),
     );
   }
 
-  private check(call: GuardedCall): MaybePromise<Error | undefined> {
-    const { context, adapter, plan } = call;
+  private resolve({
+    context,
+    adapter,
+    plan,
+  }: GuardedCall): MaybePromise<PlannedCheck[] | MissingKey | undefined> {
     const request = new ContextRequest(adapter, context, this.options.ipv6Subnet, this.addressWarnings);
     if (this.options.isSkipped?.(request) === true) return undefined;
-    return andThen(toChecks(plan, request, context, this.events.shadowFailed), (checks) =>
-      this.consume(checks, call),
-    );
+    return toChecks(plan, request, context, this.events.shadowFailed);
   }
 
   private consume(
-    checks: readonly PlannedCheck[] | MissingKey,
+    checks: PlannedCheck[] | MissingKey | undefined,
     call: GuardedCall,
-  ): MaybePromise<Error | undefined> {
+  ): boolean | Promise<boolean> {
+    if (checks === undefined) return true;
     const { context, adapter, plan } = call;
-    this.debugLog?.checks(context, checks);
-    if (!isList(checks)) return this.exceptions.ofMissingKey(checks, context, adapter);
-    if (checks.length === 0) return undefined;
-    return andThen(this.store.consume(checks, plan.hasCountWhen), (results) => {
+    try {
+      this.debugLog?.checks(context, checks);
+      if (!Array.isArray(checks)) return deny(this.exceptions.ofMissingKey(checks, context, adapter));
+      if (checks.length === 0) return true;
+      const results = this.store.consume(checks, plan.hasCountWhen);
+      if (!isPromise(results)) return this.finish(checks, results, call);
+      return Promise.resolve(results).then(
+        (known) => this.finish(checks, known, call),
+        (error: unknown) => this.fail(error, call),
+      );
+    } catch (error) {
+      return this.fail(error, call);
+    }
+  }
+
+  private finish(
+    checks: readonly PlannedCheck[],
+    results: readonly CheckResult[],
+    call: GuardedCall,
+  ): boolean | Promise<boolean> {
+    try {
       const verdict = this.conclude(checks, results, call);
-      return verdict.allowed ? undefined : this.exceptions.ofDenied(verdict, checks, context, adapter);
-    });
+      return verdict.allowed
+        ? true
+        : deny(this.exceptions.ofDenied(verdict, checks, call.context, call.adapter));
+    } catch (error) {
+      return this.fail(error, call);
+    }
+  }
+
+  private fail(error: unknown, { context, adapter }: Omit<GuardedCall, 'plan'>): Promise<never> {
+    return deny(this.exceptions.ofFailed(error, context, adapter));
   }
 
   private planOf(context: ExecutionContext, adapter: ResolvedAdapter): Plan | undefined {
@@ -170,11 +191,7 @@ export class FreqLimitGuard implements CanActivate {
   }
 }
 
-function passUnlessDenied(denial: Error | undefined): true {
-  if (denial === undefined) return true;
-  throw denial;
-}
-
-function isList(checks: readonly PlannedCheck[] | MissingKey): checks is readonly PlannedCheck[] {
-  return Array.isArray(checks);
+/** Rejects with the error, whatever it is: an adapter of the application may make a string. */
+async function deny(denial: MaybePromise<Error>): Promise<never> {
+  throw await denial;
 }

@@ -47,9 +47,16 @@ const FORMATS: Record<HeadersOption, readonly Format[]> = {
  * The headers of a verdict. Rules without a limit have none, and neither have results that are not from the store.
  * @param shown the part of the verdict that headers show; default: all of it
  */
-export function headersFor(verdict: Verdict, option: HeadersOption, shown: ShownVerdict = verdict): Header[] {
-  const headers: Header[] = [];
-  for (const format of FORMATS[option]) headers.push(...format(shown));
+export function headersFor(
+  verdict: Verdict,
+  option: HeadersOption,
+  shown: ShownVerdict = verdict,
+): readonly Header[] {
+  const formats = FORMATS[option];
+  const [format] = formats;
+  // the usual case
+  if (verdict.allowed && formats.length === 1 && format !== undefined) return format(shown);
+  const headers = formats.flatMap((one) => one(shown));
   if (option !== 'none' && !verdict.allowed) {
     headers.push(['Retry-After', String(retryAfterSeconds(verdict))]);
   }

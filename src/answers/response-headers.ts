@@ -91,10 +91,17 @@ function tighter(a: VerdictOfCall, b: VerdictOfCall): VerdictOfCall {
 
 /** The verdict without the results of hidden rules and of shadow rules. */
 function withoutHidden({ verdict, checks }: VerdictOfCall): Verdict {
-  if (checks.every(({ rule }) => !rule.hidden && !rule.shadow)) return verdict;
+  if (!checks.some(isWithoutHeaders)) return verdict;
   return toVerdict(
-    verdict.results.filter((_, i) => checks[i]?.rule.hidden === false && !checks[i].rule.shadow),
+    verdict.results.filter((_, i) => {
+      const check = checks[i];
+      return check !== undefined && !isWithoutHeaders(check);
+    }),
   );
+}
+
+function isWithoutHeaders({ rule }: PlannedCheck): boolean {
+  return rule.hidden || rule.shadow;
 }
 
 /** The partition key is the hashed text of the key: it distinguishes clients and reveals nothing about them. */

@@ -4,6 +4,7 @@ import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/counter-key.js';
 import { all, andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { LimitedRequest } from '../core/request.js';
 import { validCount, evaluate, constantOrResult, validWindow } from './evaluate.js';
+import type { CompiledKey } from './key/key-types.js';
 import { TooLongError } from './key/spellings.js';
 import type { Plan } from './plan.js';
 import type { PlannedRule } from './planned-rule.js';
@@ -52,7 +53,18 @@ function toStaticChecks(
   request: LimitedRequest,
   context: ExecutionContext,
 ): PlannedCheck[] | MissingKey {
-  const resolved = rules.map((rule) => resolveStatic(rule, request, context));
+  let key: CompiledKey | undefined;
+  let text: string | undefined;
+  const resolved = rules.map((rule) => {
+    try {
+      // several rules often count by the same key, in different windows
+      if (rule.key !== key) text = rule.key.read(request, context) as string | undefined;
+    } catch (error) {
+      return leftOutIfShadow(tooLong(rule, error));
+    }
+    key = rule.key;
+    return toStaticCheck(rule, text, request);
+  });
   // mostly all rules apply, and nothing is left to collect
   return resolved.every(isCheck) ? resolved : collect(resolved);
 }
@@ -61,14 +73,7 @@ function isCheck(resolved: Resolved): resolved is PlannedCheck {
   return resolved !== undefined && 'key' in resolved;
 }
 
-/** Resolves a rule without functions, synchronously. */
-function resolveStatic(rule: PlannedRule, request: LimitedRequest, context: ExecutionContext): Resolved {
-  let key: string | undefined;
-  try {
-    key = rule.key.read(request, context) as string | undefined;
-  } catch (error) {
-    return leftOutIfShadow(tooLong(rule, error));
-  }
+function toStaticCheck(rule: PlannedRule, key: string | undefined, request: LimitedRequest): Resolved {
   rule.valueWatch?.see(rule, key !== undefined, request);
   const text = key ?? textWithoutKey(rule, request);
   return typeof text === 'string'

@@ -33,7 +33,7 @@ describe('lua/consume.lua', () => {
       keys.length,
       ...keys,
       `${text.join('')}0,`,
-      ...runs,
+      JSON.stringify(runs),
     )) as number[];
     return reply;
   }
@@ -275,7 +275,7 @@ describe('lua/consume.lua', () => {
     await suite.client.set(keys[2]!, 6);
     const runs = sizes.flatMap((size) => [60_000, 9, 2, size]);
     const text = keys.map((_key, i) => `-${i + 1},9,2,0,`).join('');
-    const reply = (await suite.client.eval(consumeLua, 4, ...keys, text, ...runs)) as number[];
+    const reply = (await suite.client.eval(consumeLua, 4, ...keys, text, JSON.stringify(runs))) as number[];
     expect(reply.map((value, i) => (i % 2 === 0 ? Math.round(value / 1_000) : value))).toEqual([
       ...[0, 6, 50, 2, 60, 8, 60, 2, 60],
     ]);
@@ -288,7 +288,7 @@ describe('lua/consume.lua', () => {
     const runs = [9, 1, NO_LIMIT, 0, 9, 1].flatMap((value, i) =>
       i % 2 === 0 ? [60_000, value] : [value, 1],
     );
-    const reply = await suite.client.eval(consumeLua, 3, ...keys, '1,-2,-1,0,3,0,', ...runs);
+    const reply = await suite.client.eval(consumeLua, 3, ...keys, '1,-2,-1,0,3,0,', JSON.stringify(runs));
     expect(reply).toEqual([0, 1, 60_000, 0, 0, 1, 60_000]);
     expect(await suite.client.mget(keys)).toEqual(['1', null, '1']);
   });
@@ -302,7 +302,7 @@ describe('lua/consume.lua', () => {
     for (const text of [long, short]) {
       await suite.client.set(keys[0]!, 2, 'PX', 50_000);
       await suite.client.del(keys[1]!);
-      const reply = (await suite.client.eval(consumeLua, 2, ...keys, text, ...runs)) as number[];
+      const reply = (await suite.client.eval(consumeLua, 2, ...keys, text, JSON.stringify(runs))) as number[];
       replies.push(reply.map((value, i) => (i % 2 === 0 ? Math.round(value / 100) : value)));
       expect(await suite.client.mget(keys)).toEqual(['3', '1']);
     }

@@ -89,5 +89,10 @@ export class DenyCache extends StoreLayer implements Store {
 
 /** Whether the store itself has denied the request. What `onStoreError` decides is not cached beyond the outage. */
 function isDenialOfStore(results: readonly CheckResult[]): boolean {
-  return results.some(({ allowed }) => !allowed) && results.every(({ source }) => source === 'store');
+  let denies = false;
+  for (const { allowed, source } of results) {
+    if (source !== 'store') return false;
+    denies ||= !allowed;
+  }
+  return denies;
 }

@@ -4,8 +4,8 @@ import { isIntegerText, toInteger, UnexpectedReplyError } from './reply-values.j
 
 // The only place that knows the positions of the arguments and the reply of lua/consume.lua.
 
-const NO_LIMIT = '-1';
-const TOO_LARGE = '-1';
+const NO_LIMIT = -1;
+const TOO_LARGE = -1;
 const ALL_PASS = 0;
 const EACH = 1;
 const WANTS_ENDS = '@';
@@ -14,17 +14,16 @@ const WANTS_ENDS = '@';
 export function encodeBatch(batch: Batch): { readonly keys: string[]; readonly args: string[] } {
   const { counters } = batch;
   const keys: string[] = [];
-  const args = [''];
+  let runs = '';
   for (let from = 0; from < counters.length; from++) {
     const first = counters[from];
     if (first?.keyIndex !== 0) continue;
     const before = keys.length;
     addRun(keys, first, counters, from);
     const { windowMs, limit, cost } = first;
-    args.push(String(windowMs), limitText(limit), costText(cost), String(keys.length - before));
+    runs += `${runs === '' ? '[' : ','}${windowMs},${sentLimit(limit)},${sentCost(cost)},${keys.length - before}`;
   }
-  args[0] = requestsText(batch);
-  return { keys, args };
+  return { keys, args: [requestsText(batch), `${runs}]`] };
 }
 
 /** Adds the keys of the counters from an index on that are like the first one and not in a run yet. */
@@ -54,15 +53,15 @@ function checkText(check: Check | undefined, counter: CounterEntry | undefined, 
   if (!charging) return `-${counter.keyIndex},${NO_LIMIT},0,`;
   const { limit, cost, countDenied } = check;
   if (cost === 1 && limit === counter.limit && !countDenied) return `${counter.keyIndex},`;
-  return `-${counter.keyIndex},${limitText(limit)},${countDenied ? '-' : ''}${cost},`;
+  return `-${counter.keyIndex},${sentLimit(limit)},${countDenied ? '-' : ''}${cost},`;
 }
 
-function limitText(limit: number): string {
-  return limit === Infinity ? NO_LIMIT : String(limit);
+function sentLimit(limit: number): number {
+  return limit === Infinity ? NO_LIMIT : limit;
 }
 
-function costText(cost: number): string {
-  return cost <= Number.MAX_SAFE_INTEGER ? String(cost) : TOO_LARGE;
+function sentCost(cost: number): number {
+  return cost <= Number.MAX_SAFE_INTEGER ? cost : TOO_LARGE;
 }
 
 /**
