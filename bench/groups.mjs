@@ -34,10 +34,20 @@ const LEFT_OUT = {
   http: /\b3\b/,
 };
 
-/** The groups that share a process, in the order of the tables; a variant is of the last that matches. */
+/**
+ * The groups that share a process, in the order of the tables; a variant is of the last that matches. `also` are variants of
+ * other groups that the members are compared with.
+ */
 const GROUPS = [
   // the bare application has more turns than others where much is compared with it
-  { name: 'guards and ours', members: /./, bareTurns: 3 },
+  { name: 'guards and ours in Redis', members: /./, bareTurns: 3 },
+  // an application has one store: code that runs with both is slower than either needs
+  {
+    name: 'ours in memory',
+    members: /^(ours|before) \d memory/,
+    also: /^(guard with headers \d|constant 429)$/,
+    bareTurns: 3,
+  },
   // its cost grows with the requests in the window: that would disturb the others
   { name: 'throttler in memory', members: /^throttler \d/, bareTurns: 2 },
   // slower than the others, perhaps measured at a lower rate
@@ -69,8 +79,12 @@ export function isSelected(name, only) {
 /** @returns {{ name: string, bareTurns: number, names: string[] }[]} each group begins with its bare applications */
 export function groupsOf(names) {
   const groupOf = (name) => GROUPS.findLast(({ members }) => members.test(name));
-  return GROUPS.map((group) => ({
+  return GROUPS.filter((group) => names.some((name) => groupOf(name) === group)).map((group) => ({
     ...group,
-    names: [BARE, BARE_AGAIN, ...names.filter((name) => groupOf(name) === group)],
-  })).filter((group) => group.names.length > 2);
+    names: [
+      BARE,
+      BARE_AGAIN,
+      ...names.filter((name) => groupOf(name) === group || group.also?.test(name)),
+    ],
+  }));
 }

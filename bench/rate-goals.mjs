@@ -54,11 +54,13 @@ const GOALS = [
 
 /** @returns {{ name, unit, goal, mean, from, to }[]} without those whose variants were not measured */
 export function goalsOf(measured) {
-  // all of them are of the first group
-  const blocks = measured.map(([first]) => first);
+  const groups = measured[0].map((_, i) => measured.map((block) => block[i]));
   return GOALS.flatMap(({ name, unit, goal, value }) => {
-    const measured = jackknife(blocks, (some) => value(readerOf(some)));
-    return Number.isFinite(measured.mean) ? [{ name, unit, goal, ...rounded(measured) }] : [];
+    // the first group that has its variants
+    const found = groups
+      .map((blocks) => jackknife(blocks, (some) => value(readerOf(some))))
+      .find((one) => Number.isFinite(one.mean));
+    return found === undefined ? [] : [{ name, unit, goal, ...rounded(found) }];
   });
 }
 

@@ -53,13 +53,13 @@ export function rowsOf(groups, measured) {
       blocks,
     };
   });
-  const isBare = ({ name }) => name === BARE || name === BARE_AGAIN;
+  const rows = all.flatMap((one) => one.rows);
   return {
-    // the table shows the bare applications of the first group only
-    rows: all.flatMap(({ rows }, i) => (i === 0 ? rows : rows.filter((row) => !isBare(row)))),
-    groups: all.map(({ group, rows, blocks }) => ({
+    // of a variant that is in several groups, the table shows the first row
+    rows: rows.filter(({ name }, i) => rows.findIndex((row) => row.name === name) === i),
+    groups: all.map(({ group, rows: [bare], blocks }) => ({
       ...nameAndRate(group),
-      bareUs: rows[0].totalCpuUs,
+      bareUs: bare.totalCpuUs,
       bareAgain: rounded(interval(added(blocks, BARE_AGAIN, 'cpuUs'), 99)),
     })),
   };
