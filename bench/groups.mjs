@@ -81,10 +81,6 @@ export function groupsOf(names) {
   const groupOf = (name) => GROUPS.findLast(({ members }) => members.test(name));
   return GROUPS.filter((group) => names.some((name) => groupOf(name) === group)).map((group) => ({
     ...group,
-    names: [
-      BARE,
-      BARE_AGAIN,
-      ...names.filter((name) => groupOf(name) === group || group.also?.test(name)),
-    ],
+    names: [BARE, BARE_AGAIN, ...names.filter((name) => groupOf(name) === group || group.also?.test(name))],
   }));
 }
