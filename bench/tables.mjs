@@ -28,7 +28,7 @@ export function fillBlocks(page, text, tables, results) {
   let blocks = 0;
   const filled = text.replace(BLOCK, (block, name) => {
     blocks++;
-    if (!(name in tables)) throw new Error(`${page}: there is no table "${name}"`);
+    if (!(name in tables)) throw new Error(`${page}: unknown table "${name}"`);
     const table = tables[name](results);
     if (table === undefined) missing.push(name);
     return table === undefined ? block : `<!-- bench: ${name} -->\n\n${table}\n\n<!-- /bench -->`;

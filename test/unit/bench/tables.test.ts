@@ -123,7 +123,7 @@ describe('fillBlocks', () => {
   });
 
   it.each([
-    ['<!-- bench: other -->\n<!-- /bench -->', 'page.md: there is no table "other"'],
+    ['<!-- bench: other -->\n<!-- /bench -->', 'page.md: unknown table "other"'],
     ['<!-- bench: one -->\nold\n', 'page.md: a block has no start or no end'],
     ['<!-- /bench -->', 'page.md: a block has no start or no end'],
     ['<!-- bench: one -->\n<!-- bench: none -->\n<!-- /bench -->', 'page.md: a block has no start or no end'],
