@@ -1,6 +1,7 @@
 import { type Check, type CheckResult, toResult } from '../../core/check.js';
 import type { Batch, CounterEntry, PendingRequest } from './batch.js';
-import { isIntegerText, toInteger, UnexpectedReplyError } from './reply-values.js';
+import { unpackArray } from './message-pack.js';
+import { toInteger, UnexpectedReplyError } from './reply-values.js';
 
 // The only place that knows the positions of the arguments and the reply of lua/consume.lua.
 
@@ -64,6 +65,9 @@ function sentCost(cost: number): number {
   return cost <= Number.MAX_SAFE_INTEGER ? cost : TOO_LARGE;
 }
 
+type Values = readonly (number | string)[];
+type Value = Values[number] | undefined;
+
 /**
  * Gives each request of a batch its results from the reply of the call.
  * @param toError makes the error of a request from an error of the server, such as for a key that does not hold a counter
@@ -71,9 +75,8 @@ function sentCost(cost: number): number {
  * @throws {TypeError} if the reply is not from this script
  */
 export function readReply(batch: Batch, reply: unknown, toError: (error: string) => Error): number {
-  if (!Array.isArray(reply)) throw new UnexpectedReplyError();
-  const values = reply as readonly unknown[];
-  const kind = Number(values[0]);
+  const values = unpackArray(reply);
+  const [kind] = values;
   const ends = batch.wantsEnds ? values.slice(-batch.counters.length).map(toInteger) : [];
   const count = values.length - 1 - ends.length;
   if (kind === ALL_PASS && count === 2 * batch.counters.length) return readAll(batch, values, ends);
@@ -82,7 +85,7 @@ export function readReply(batch: Batch, reply: unknown, toError: (error: string)
 }
 
 /** All requests pass: from the final state of a counter, the result of each check is computed in the order of arrival. */
-function readAll(batch: Batch, values: readonly unknown[], ends: readonly number[]): number {
+function readAll(batch: Batch, values: Values, ends: readonly number[]): number {
   let created = 0;
   for (const counter of batch.counters) {
     counter.used = toInteger(values[2 * counter.keyIndex - 1]) - counter.cost;
@@ -108,7 +111,7 @@ function nextResult(check: Check, counter: CounterEntry | undefined, charging: b
 /** Some request does not pass: the reply has the numbers of each check. */
 function readEach(
   batch: Batch,
-  values: readonly unknown[],
+  values: Values,
   ends: readonly number[],
   toError: (error: string) => Error,
 ): number {
@@ -120,7 +123,7 @@ function readEach(
     const from = next;
     next += 2 * checks.length;
     const error = values[from];
-    if (typeof error === 'string' && !isIntegerText(error)) {
+    if (typeof error === 'string') {
       request.reject(toError(error));
       continue;
     }
@@ -133,7 +136,7 @@ function readEach(
   return created;
 }
 
-function readResult(check: Check, charging: boolean, usedValue: unknown, leftValue: unknown): CheckResult {
+function readResult(check: Check, charging: boolean, usedValue: Value, leftValue: Value): CheckResult {
   const used = toInteger(usedValue);
   const leftMs = toInteger(leftValue);
   if (leftMs < 0) return toResult(check, false, used, -leftMs - 1);

@@ -1,4 +1,5 @@
 import { type Check, type CheckResult, toResult } from '../../core/check.js';
+import { unpackArray } from './message-pack.js';
 import { toInteger, UnexpectedReplyError } from './reply-values.js';
 
 // The only place that knows the positions of the arguments and the reply of lua/refund.lua.
@@ -29,8 +30,8 @@ export function encodeRefunds(refunds: readonly Refund[]): {
 
 /** The results as they are after the refunds. */
 export function readRefunds(refunds: readonly Refund[], reply: unknown): CheckResult[] {
-  if (!Array.isArray(reply) || reply.length !== 2 * refunds.length) throw new UnexpectedReplyError();
-  const values = reply as readonly unknown[];
+  const values = unpackArray(reply);
+  if (values.length !== 2 * refunds.length) throw new UnexpectedReplyError();
   return refunds.map(({ check, result }, i) =>
     toResult(check, result.allowed, toInteger(values[2 * i]), toInteger(values[2 * i + 1])),
   );
