@@ -1,17 +1,18 @@
 -- consume.lua: decides and charges the checks of one or more requests in one step, each request all or none.
 --
 -- KEYS[k]    the counters, each once, however many checks use it
--- ARGV[1]    the requests in the order of arrival, read only if not all of them pass: numbers, each followed by ",":
---            k for each check with a cost of 1 and the limit that its run has; -k, limit, cost for any other check
---            (-k, limit, -cost with countDenied); and 0 after each request;
---            a leading "@" requests the ends of the windows
--- ARGV[2]    a JSON array of four numbers for each run of KEYS that have them in common, in the order of KEYS:
+-- ARGV[1]    a JSON array: several arguments would need more time. First the requests as a text, then four numbers for
+--            each run of KEYS that have them in common, in the order of KEYS:
+--              requests     in the order of arrival, read only if not all of them pass: numbers, each followed by ",":
+--                           k for each check with a cost of 1 and the limit that its run has; -k, limit, cost for any
+--                           other check (-k, limit, -cost with countDenied); and 0 after each request;
+--                           a leading "@" requests the ends of the windows
 --              window       milliseconds; a counter lives this long from the request that opened it
 --              limit        the lowest limit of the checks on the counter; -1: none of them has a limit
 --              cost         the sum of their costs; 0 reads the counter without charging it; -1: a sum above
 --                           2^53 - 1, which cannot be charged at once
 --              keys         the number of KEYS in the run
--- Reply      one MessagePack array: clients need less time for it than for an array of Redis, and read all numbers exactly.
+-- Reply      a MessagePack array: clients need less time for it than for one of Redis, and read all numbers exactly.
 --            If all requests pass: 0, then two numbers for each of KEYS, after all charges:
 --              used         units charged in the open window
 --              left         milliseconds until the window ends, 0 if none is open
@@ -46,13 +47,13 @@ local type, tonumber, pack = type, tonumber, cmsgpack.pack
 -- Counters stop here: up to this number they are exact and cannot overflow.
 local MAX = 9007199254740991
 
-local wants_ends = ARGV[1]:byte() == 64
+-- The requests, then the runs.
+local runs = cjson.decode(ARGV[1])
+local wants_ends = runs[1]:byte() == 64
 local reply = { 0 }
 local all_pass = true
--- One text for all runs: Redis and the client need more time for many arguments.
-local runs = cjson.decode(ARGV[2])
 -- How many KEYS are charged, and how many of those in the current run, which begins at `run` in `runs`.
-local k, k_in_run, run = 0, 0, 1
+local k, k_in_run, run = 0, 0, 2
 -- The reply to the charge of the next key, if it is not as usual.
 local pending
 
@@ -240,7 +241,7 @@ end
 
 local used, left, stored, limits = {}, {}, {}, {}
 k = 0
-for at = 1, #runs, 4 do
+for at = 2, #runs, 4 do
   local window, limit, cost = runs[at], runs[at + 1], runs[at + 2]
   for _ = 1, runs[at + 3] do
     k = k + 1
@@ -253,7 +254,7 @@ end
 
 -- The requests with three numbers for each check: k, limit, cost (-k, limit, cost with countDenied).
 local requests, size = {}, 0
-local numbers = cjson.decode('[' .. ARGV[1]:gsub('^@', '') .. '0]')
+local numbers = cjson.decode('[' .. runs[1]:gsub('^@', '') .. '0]')
 local next_at, last = 1, #numbers - 1
 while next_at <= last do
   local i, limit, cost = numbers[next_at], nil, 1
@@ -344,7 +345,7 @@ end
 
 -- Write the results to Redis: correct the counters, and delete those that count nothing.
 k = 0
-for at = 1, #runs, 4 do
+for at = 2, #runs, 4 do
   for _ = 1, runs[at + 3] do
     k = k + 1
     local key, change = KEYS[k], used[k] - stored[k]

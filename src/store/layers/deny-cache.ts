@@ -32,11 +32,11 @@ export class DenyCache extends StoreLayer implements Store {
       return checks.map((check) => this.resultOf(check, sentAtMs));
     }
     const { generation } = this;
-    const results = this.store.consume(checks, refundable);
-    if (!isPromise(results)) return results;
-    return results.then((known) => {
-      if (generation === this.generation && isDenialOfStore(known)) this.counts.add(checks, known, sentAtMs);
-      return known;
+    return this.store.consume(checks, refundable, undefined, {
+      onResults: (results) => {
+        if (generation !== this.generation || !isDenialOfStore(results)) return;
+        this.counts.add(checks, results, sentAtMs);
+      },
     });
   }
 

@@ -1,6 +1,6 @@
 import { type Check, type CheckResult, type Source, toResult } from '../../core/check.js';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
-import type { Store } from '../../core/store.js';
+import type { OutcomeHooks, Store } from '../../core/store.js';
 import { StoreLayer } from './store-layer.js';
 
 /** Applies each check's `onStoreError` when the store does not answer. */
@@ -15,12 +15,17 @@ export class FallbackStore extends StoreLayer implements Store {
     super(store);
   }
 
-  consume(checks: readonly Check[], refundable?: boolean, queuedAtMs?: number): MaybePromise<CheckResult[]> {
-    const results = this.store.consume(checks, refundable, queuedAtMs);
-    if (!isPromise(results)) return results;
-    return results.then(undefined, (error: unknown) =>
-      this.withoutStore(error, checks, (counted) => this.fallback.consume(counted, refundable)),
-    );
+  consume(
+    checks: readonly Check[],
+    refundable?: boolean,
+    queuedAtMs?: number,
+    hooks?: OutcomeHooks,
+  ): MaybePromise<CheckResult[]> {
+    return this.store.consume(checks, refundable, queuedAtMs, {
+      onResults: hooks?.onResults,
+      onError: (error) =>
+        this.withoutStore(error, checks, (counted) => this.fallback.consume(counted, refundable)),
+    });
   }
 
   peek(checks: readonly Check[]): MaybePromise<CheckResult[]> {

@@ -1,4 +1,6 @@
 import type { Check, CheckResult } from '../../core/check.js';
+import type { MaybePromise } from '../../core/maybe-promise.js';
+import type { OutcomeHooks } from '../../core/store.js';
 import { CounterMap, type CounterName } from '../../core/counter-map.js';
 
 /**
@@ -12,33 +14,37 @@ const MAX_KEYS = 128;
  */
 const MAX_CHECKS = 256;
 
-/** What a request wants from the store. */
-export interface UnsentRequest {
-  readonly checks: readonly Check[];
-  /** Whether its checks are charged; else they are only peeked at. */
-  readonly charging: boolean;
-  /** If given: called with the end of the window of each result, by the server's clock in milliseconds. */
-  readonly onEnds: ((endsAtMs: readonly number[], results: readonly CheckResult[]) => void) | undefined;
-}
+/** Called with the end of the window of each result, by the server's clock in milliseconds. */
+export type OnEnds = (endsAtMs: readonly number[], results: readonly CheckResult[]) => void;
 
 /** A request that waits for its results. */
-export class PendingRequest implements UnsentRequest {
-  readonly checks: readonly Check[];
-  readonly charging: boolean;
-  readonly onEnds: UnsentRequest['onEnds'];
+export class PendingRequest {
   /** The counter of each check, once the request is in a batch. */
   counters: readonly CounterEntry[] = [];
-  resolve!: (results: CheckResult[]) => void;
-  reject!: (error: unknown) => void;
-  readonly promise = new Promise<CheckResult[]>((resolve, reject) => {
-    this.resolve = resolve;
-    this.reject = reject;
+  private settle!: (results: MaybePromise<CheckResult[]>) => void;
+  private fail!: (error: unknown) => void;
+  readonly promise = new Promise<CheckResult[]>((settle, fail) => {
+    this.settle = settle;
+    this.fail = fail;
   });
 
-  constructor({ checks, charging, onEnds }: UnsentRequest) {
-    this.checks = checks;
-    this.charging = charging;
-    this.onEnds = onEnds;
+  constructor(
+    readonly checks: readonly Check[],
+    /** Whether its checks are charged; else they are only peeked at. */
+    readonly charging: boolean,
+    readonly onEnds?: OnEnds,
+    private readonly hooks?: OutcomeHooks,
+  ) {}
+
+  resolve(results: CheckResult[]): void {
+    this.hooks?.onResults?.(results);
+    this.settle(results);
+  }
+
+  reject(error: unknown): void {
+    const onError = this.hooks?.onError;
+    if (onError === undefined) this.fail(error);
+    else this.settle(onError(error));
   }
 }
 
@@ -62,9 +68,9 @@ const MAX_COMPARED = 8;
 
 /** The requests of one call of lua/consume.lua. */
 export class Batch {
-  readonly requests: PendingRequest[] = [];
+  requests: PendingRequest[] = [];
   /** Each counter once, in the order of arrival. */
-  readonly counters: CounterEntry[] = [];
+  counters: CounterEntry[] = [];
   /** The number of checks of all its requests. */
   checkCount = 0;
   /** Whether a request needs the ends of the windows. */
@@ -110,7 +116,9 @@ export class Batch {
   add(request: PendingRequest): void {
     const { checks, charging } = request;
     request.counters = checks.map((check) => this.addCheck(check, charging));
-    this.requests.push(request);
+    // a push to an empty array takes room for 17 entries, and most batches have one request
+    if (this.checkCount === 0) this.requests = [request];
+    else this.requests.push(request);
     this.wantsEnds ||= request.onEnds !== undefined;
     this.checkCount += checks.length;
     this.totalCost += costOf(checks);

@@ -14,25 +14,35 @@ const WANTS_ENDS = '@';
 /** KEYS and ARGV of the call. Counters with the same window, limit and cost are a run of KEYS. Call it once for a batch. */
 export function encodeBatch(batch: Batch): { readonly keys: string[]; readonly args: string[] } {
   const { counters } = batch;
-  const keys: string[] = [];
+  // of the right length; most keys are in their place already
+  const keys = counters.map(({ key }) => key);
+  let keyCount = 0;
   let runs = '';
   for (let from = 0; from < counters.length; from++) {
     const first = counters[from];
     if (first?.keyIndex !== 0) continue;
-    const before = keys.length;
-    addRun(keys, first, counters, from);
+    const before = keyCount;
+    keyCount = addRun(keys, keyCount, counters, from);
     const { windowMs, limit, cost } = first;
-    runs += `${runs === '' ? '[' : ','}${windowMs},${sentLimit(limit)},${sentCost(cost)},${keys.length - before}`;
+    runs += `,${windowMs},${sentLimit(limit)},${sentCost(cost)},${keyCount - before}`;
   }
-  return { keys, args: [requestsText(batch), `${runs}]`] };
+  return { keys, args: [`["${requestsText(batch)}"${runs}]`] };
 }
 
-/** Adds the keys of the counters from an index on that are like the first one and not in a run yet. */
-function addRun(keys: string[], first: CounterEntry, counters: readonly CounterEntry[], from: number): void {
+/**
+ * Adds the keys of the counters from an index on that are like the first one of them and not in a run yet.
+ * @returns the number of keys then
+ */
+function addRun(keys: string[], keyCount: number, counters: readonly CounterEntry[], from: number): number {
+  const first = counters[from];
+  let count = keyCount;
   for (let i = from; i < counters.length; i++) {
     const counter = counters[i];
-    if (counter?.keyIndex === 0 && isAlike(first, counter)) counter.keyIndex = keys.push(counter.key);
+    if (first === undefined || counter?.keyIndex !== 0 || !isAlike(first, counter)) continue;
+    keys[count++] = counter.key;
+    counter.keyIndex = count;
   }
+  return count;
 }
 
 function isAlike(a: CounterEntry, b: CounterEntry): boolean {

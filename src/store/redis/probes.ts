@@ -1,4 +1,5 @@
 import type { Check } from '../../core/check.js';
+import { PendingRequest } from './batch.js';
 import type { BatchSender } from './batch-sender.js';
 import type { ServerHealth } from './server-health.js';
 import type { Servers } from './servers.js';
@@ -25,9 +26,7 @@ export class Probes {
     if (!this.health.breakerOf(server).admits()) return;
     const key = this.servers.keyOn(server, (tag) => probeKey(this.namespace, tag));
     if (key === undefined) return;
-    this.batches
-      .sendAlone({ checks: [probeCheck(key)], charging: true, onEnds: undefined })
-      .catch(() => undefined);
+    this.batches.sendAlone(new PendingRequest([probeCheck(key)], true)).catch(() => undefined);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Check, CheckResult } from '../../core/check.js';
 import type { LimitedLog } from '../../core/limited-log.js';
-import type { PendingRequest } from './batch.js';
+import type { OnEnds } from './batch.js';
 import { Deadline } from './deadline.js';
 import { isMoving, toFailure } from './errors.js';
 import { refundLua } from './lua.generated.js';
@@ -38,7 +38,7 @@ export class Refunds {
   noteCharges(
     checks: readonly Check[],
     deadline = new Deadline(this.parts.timeoutMs),
-  ): NonNullable<PendingRequest['onEnds']> {
+  ): OnEnds {
     return (endsAtMs, results) => {
       const passes = results.every(({ allowed }) => allowed);
       results.forEach((result, i) => {
