@@ -35,10 +35,7 @@ export class Refunds {
   constructor(private readonly parts: RefundsParts) {}
 
   /** Notes which windows a request is charged in; if it is denied, only checks with `countDenied`. */
-  noteCharges(
-    checks: readonly Check[],
-    deadline = new Deadline(this.parts.timeoutMs),
-  ): OnEnds {
+  noteCharges(checks: readonly Check[], deadline = new Deadline(this.parts.timeoutMs)): OnEnds {
     return (endsAtMs, results) => {
       const passes = results.every(({ allowed }) => allowed);
       results.forEach((result, i) => {
