@@ -36,7 +36,13 @@ const DEFAULT_OPTIONS = {
   hashKey: plainKey,
 };
 
-const CLIENT = { status: 'ready', isCluster: false, evalsha: () => 1, eval: () => 1, del: () => 1 };
+const CLIENT = {
+  status: 'ready',
+  isCluster: false,
+  evalshaBuffer: () => 1,
+  evalBuffer: () => 1,
+  del: () => 1,
+};
 const NODES = { cluster: [{ host: 'localhost', port: 7000 }] };
 
 /** The options; throws their errors as the start does. */

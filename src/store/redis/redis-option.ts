@@ -11,9 +11,9 @@ export interface RedisClient {
   readonly isCluster: boolean;
   /** The socket; `undefined` before the first connection. */
   readonly stream?: { cork(): void; uncork(): void; readonly writable?: boolean } | undefined;
-  /** Runs a script by its hash; the reply has bytes instead of strings. Each client has it, but not the types of ioredis. */
+  /** Runs a script by its hash, and returns strings as bytes. Required; optional here because the types of ioredis lack it. */
   evalshaBuffer?(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>;
-  /** Runs a script by its text, if the server does not know the hash; the reply has bytes instead of strings. */
+  /** Runs a script by its text, if the server does not know the hash. Required too. */
   evalBuffer?(script: string, numkeys: number, ...args: string[]): Promise<unknown>;
   /** Deletes counters. */
   del(...keys: string[]): Promise<unknown>;

@@ -38,8 +38,11 @@ export function isMissing(error: unknown): boolean {
   return formatError(error).startsWith('NOSCRIPT');
 }
 
-/** Replies are bytes: `consume.lua` packs its numbers. */
+/** The replies are bytes, because the scripts pack their numbers. */
 type ScriptCommand = 'evalshaBuffer' | 'evalBuffer';
+
+/** Each client has these methods: `isClient` has checked those that were passed. */
+type ScriptClient = Required<Pick<RedisClient, ScriptCommand>>;
 
 function send(
   client: RedisClient,
@@ -61,8 +64,7 @@ type SendScript = (
 ) => Promise<unknown>;
 
 const callPlainly: SendScript = (client, command, script, keys, args) =>
-  client[command]?.(script, keys.length, ...keys, ...args) ??
-  Promise.reject(new TypeError(`the client has no ${command}`));
+  (client as ScriptClient)[command](script, keys.length, ...keys, ...args);
 
 /**
  * A Cluster with `enableAutoPipelining` pools the calls of one turn. Up to ioredis 5.4 it uses the script as the key, and then
