@@ -38,7 +38,7 @@ describe('lua/consume.lua', () => {
     requests: string,
     runs: readonly number[],
   ): Promise<(number | string)[]> {
-    return runScript(suite.client, consumeLua, keys, [requests, JSON.stringify(runs)]);
+    return runScript(suite.client, consumeLua, keys, [JSON.stringify([requests, ...runs])]);
   }
 
   /** Every key with its value and its expiry, to the millisecond. */

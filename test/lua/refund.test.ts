@@ -13,7 +13,7 @@ describe('lua/refund.lua', () => {
 
   /** Charges a counter, and returns when its window ends, as the store gets it. With a cost of 0 it only peeks. */
   async function charge(key: string, cost: number, windowMs = WINDOW_MS): Promise<number> {
-    const args = [`@-1,-1,${cost},0,`, JSON.stringify([windowMs, -1, cost, 1])];
+    const args = [JSON.stringify([`@-1,-1,${cost},0,`, windowMs, -1, cost, 1])];
     const [, , , endsAtMs] = (await runScript(suite.client, consumeLua, [key], args)) as number[];
     return endsAtMs!;
   }

@@ -23,7 +23,7 @@ describe('encodeBatch', () => {
     const { batch } = batchOf([a, day], [b, day], [c]);
     expect(encodeBatch(batch)).toEqual({
       keys: ['a', 'b', 'c', 'd'],
-      args: ['1,4,0,2,4,0,3,0,', '[60000,5,1,3,86400000,10,2,1]'],
+      args: ['["1,4,0,2,4,0,3,0,",60000,5,1,3,86400000,10,2,1]'],
     });
   });
 
@@ -33,25 +33,25 @@ describe('encodeBatch', () => {
       [{ ...a, limit: 7, cost: 0 }],
       [{ ...a, limit: Infinity }],
     );
-    expect(encodeBatch(batch).args).toEqual(['-1,9,4,0,-1,7,0,0,-1,-1,1,0,', '[60000,7,5,1]']);
+    expect(encodeBatch(batch).args).toEqual(['["-1,9,4,0,-1,7,0,0,-1,-1,1,0,",60000,7,5,1]']);
   });
 
   it('has -1 if there is no limit, and marks countDenied', () => {
     const { batch } = batchOf([{ ...a, limit: Infinity, countDenied: true }]);
-    expect(encodeBatch(batch).args).toEqual(['-1,-1,-1,0,', '[60000,-1,1,1]']);
+    expect(encodeBatch(batch).args).toEqual(['["-1,-1,-1,0,",60000,-1,1,1]']);
   });
 
   it('has -1 instead of a sum that is too large to be exact', () => {
     const half = { ...a, limit: Infinity, cost: 2 ** 52 };
-    expect(encodeBatch(batchOf([half, { ...half, cost: 2 ** 52 - 1 }]).batch).args[1]).toBe(
-      '[60000,-1,9007199254740991,1]',
+    expect(encodeBatch(batchOf([half, { ...half, cost: 2 ** 52 - 1 }]).batch).args[0]).toMatch(
+      /",60000,-1,9007199254740991,1\]$/,
     );
-    expect(encodeBatch(batchOf([half, half]).batch).args[1]).toBe('[60000,-1,-1,1]');
+    expect(encodeBatch(batchOf([half, half]).batch).args[0]).toMatch(/",60000,-1,-1,1\]$/);
   });
 
   it('charges nothing for a peek, and gives it no limit', () => {
     const { batch } = batchWith([{ checks: [a], charging: false }]);
-    expect(encodeBatch(batch).args).toEqual(['-1,-1,0,0,', '[60000,-1,0,1]']);
+    expect(encodeBatch(batch).args).toEqual(['["-1,-1,0,0,",60000,-1,0,1]']);
   });
 });
 
@@ -177,8 +177,8 @@ describe('a call that asks for the ends of windows', () => {
       { checks: [b], wants: true },
       { checks: [c], wants: true },
     );
-    expect(encodeBatch(batch).args[0]).toBe('@1,0,2,0,3,0,');
-    expect(encodeBatch(asking({ checks: [a], wants: false }).batch).args[0]).toBe('1,0,');
+    expect(encodeBatch(batch).args[0]).toMatch(/^\["@1,0,2,0,3,0,",/);
+    expect(encodeBatch(asking({ checks: [a], wants: false }).batch).args[0]).toMatch(/^\["1,0,",/);
   });
 
   it('gives each request that needs them the ends for its own checks', () => {
