@@ -137,7 +137,7 @@ function prefixed(store: Store, full: (key: string) => string, group?: string): 
     checks.map((check) => ({ ...check, key: full(check.key), group: group ?? check.group }));
   return {
     place: store.place,
-    consume: (checks, refundable) => store.consume(moved(checks), refundable),
+    consume: (checks, ...more) => store.consume(moved(checks), ...more),
     peek: (checks) => store.peek(moved(checks)),
     refund: (checks, results) => store.refund(moved(checks), results),
     reset: (checks) => store.reset(moved(checks)),
