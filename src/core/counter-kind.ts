@@ -1,0 +1,40 @@
+/** How a counter counts. It belongs to the identity of the counter, as its window does. */
+export type CounterKind = FixedWindow | CalendarWindow | SlidingWindow | TokenBucket;
+
+/** Opens at the first charge and ends one window's length later. */
+export interface FixedWindow {
+  readonly type: 'fixed-window';
+}
+
+/** Ends at a boundary of the calendar. The times are milliseconds since 1970, as this process computed them for the request. */
+export interface CalendarWindow {
+  readonly type: 'calendar';
+  /** When the current period began. */
+  readonly startsAtMs: number;
+  /** When the current period ends. */
+  readonly endsAtMs: number;
+  /** When the next period ends. The store's clock may be in that period already. */
+  readonly nextEndsAtMs: number;
+}
+
+/** A charge counts until one window's length has passed, in 16 sub-windows. */
+export interface SlidingWindow {
+  readonly type: 'sliding-window';
+}
+
+/** Refills `limit` units per window, up to `burst` units. */
+export interface TokenBucket {
+  readonly type: 'token-bucket';
+  /** A whole number of at least 0. */
+  readonly burst: number;
+}
+
+/** What blocks a client that crosses a limit. */
+export interface Block {
+  /** The lengths of the first, second, … block, in milliseconds; the last one repeats. At least one. */
+  readonly stepsMs: readonly number[];
+  /** After how long without a crossing the first step applies again. */
+  readonly forgiveAfterMs: number;
+}
+
+export const FIXED_WINDOW: FixedWindow = { type: 'fixed-window' };
