@@ -55,8 +55,8 @@ export class BatchSender {
     const { checks, charging } = request;
     const store: GroupStore = {
       consume: (group) => {
-        const onEnds = charging ? this.refunds.noteCharges(group, deadline) : undefined;
-        return this.sendAlone(new PendingRequest(group, charging, onEnds), deadline);
+        const onTokens = charging ? this.refunds.noteCharges(group, deadline) : undefined;
+        return this.sendAlone(new PendingRequest(group, charging, onTokens), deadline);
       },
       refund: (group, results) => this.refunds.refund(group, results, true),
     };

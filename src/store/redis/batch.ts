@@ -1,4 +1,4 @@
-import type { Check, CheckResult } from '../../core/check.js';
+import { capacityOf, type Check, type CheckResult, isPlain } from '../../core/check.js';
 import type { MaybePromise } from '../../core/maybe-promise.js';
 import type { OutcomeHooks } from '../../core/store.js';
 import { CounterMap, type CounterName } from '../../core/counter-map.js';
@@ -14,13 +14,15 @@ const MAX_KEYS = 128;
  */
 const MAX_CHECKS = 256;
 
-/** Called with the end of the window of each result, by the server's clock in milliseconds. */
-export type OnEnds = (endsAtMs: readonly number[], results: readonly CheckResult[]) => void;
+/** Called with the token of each result, by which its charge can be refunded. */
+export type OnTokens = (tokens: readonly number[], results: readonly CheckResult[]) => void;
 
 /** A request that waits for its results. */
 export class PendingRequest {
   /** The counter of each check, once the request is in a batch. */
   counters: readonly CounterEntry[] = [];
+  /** Whether it needs the script for all kinds of counters. */
+  readonly isMixed: boolean;
   private settle!: (results: MaybePromise<CheckResult[]>) => void;
   private fail!: (error: unknown) => void;
   readonly promise = new Promise<CheckResult[]>((settle, fail) => {
@@ -32,9 +34,11 @@ export class PendingRequest {
     readonly checks: readonly Check[],
     /** Whether its checks are charged; else they are only peeked at. */
     readonly charging: boolean,
-    readonly onEnds?: OnEnds,
+    readonly onTokens?: OnTokens,
     private readonly hooks?: OutcomeHooks,
-  ) {}
+  ) {
+    this.isMixed = !checks.every(isPlain);
+  }
 
   resolve(results: CheckResult[]): void {
     this.hooks?.onResults?.(results);
@@ -51,8 +55,10 @@ export class PendingRequest {
 /** A counter of a call, with what all checks on it amount to. */
 export interface CounterEntry extends CounterName {
   readonly key: string;
+  /** The first check on it. */
+  readonly check: Check;
   readonly windowMs: number;
-  /** The lowest limit of its checks. */
+  /** The lowest limit of its checks, or burst of a token bucket. */
   limit: number;
   /** The sum of their costs. */
   cost: number;
@@ -73,8 +79,8 @@ export class Batch {
   counters: CounterEntry[] = [];
   /** The number of checks of all its requests. */
   checkCount = 0;
-  /** Whether a request needs the ends of the windows. */
-  wantsEnds = false;
+  /** Whether a request needs tokens. */
+  wantsTokens = false;
   /** Whether it changes any counter. */
   changesCounters = false;
   private totalCost = 0;
@@ -86,6 +92,11 @@ export class Batch {
     const batch = new Batch();
     batch.add(request);
     return batch;
+  }
+
+  /** Whether it needs the script for all kinds of counters. */
+  get isMixed(): boolean {
+    return this.requests[0]?.isMixed === true;
   }
 
   /** The number of its requests. */
@@ -119,7 +130,7 @@ export class Batch {
     // a push to an empty array takes room for 17 entries, and most batches have one request
     if (this.checkCount === 0) this.requests = [request];
     else this.requests.push(request);
-    this.wantsEnds ||= request.onEnds !== undefined;
+    this.wantsTokens ||= request.onTokens !== undefined;
     this.checkCount += checks.length;
     this.totalCost += costOf(checks);
   }
@@ -132,7 +143,7 @@ export class Batch {
     const cost = charging ? check.cost : 0;
     this.changesCounters ||= cost > 0;
     // a peek never denies: its result is computed from the counter
-    const limit = charging ? check.limit : Infinity;
+    const limit = charging ? capacityOf(check) : Infinity;
     const counter = this.find(check);
     if (counter === undefined) return this.addCounter(check, limit, cost);
     counter.cost += cost;
@@ -150,8 +161,9 @@ export class Batch {
     return undefined;
   }
 
-  private addCounter({ key, group, text, windowMs }: Check, limit: number, cost: number): CounterEntry {
-    const counter = { key, group, text, windowMs, limit, cost, keyIndex: 0, used: 0, leftMs: 0 };
+  private addCounter(check: Check, limit: number, cost: number): CounterEntry {
+    const { key, group, text, windowMs } = check;
+    const counter = { key, check, group, text, windowMs, limit, cost, keyIndex: 0, used: 0, leftMs: 0 };
     this.counters.push(counter);
     if (this.byName !== undefined) this.byName.set(counter, counter);
     else if (this.counters.length > MAX_COMPARED) this.byName = mapOf(this.counters);

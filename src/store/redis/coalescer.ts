@@ -35,7 +35,8 @@ export class Coalescer {
   ) {}
 
   add(tag: string, request: PendingRequest): void {
-    this.batchFor(tag, request.checks).add(request);
+    // another script, so another call; no tag ends like this
+    this.batchFor(request.isMixed ? `${tag} mixed` : tag, request.checks).add(request);
     if (!this.coalesce) this.flush();
   }
 

@@ -50,8 +50,8 @@ function isAlike(a: CounterEntry, b: CounterEntry): boolean {
 }
 
 /** The requests as the script reads them if not all of them pass; short, because it travels with each call. */
-function requestsText({ requests, wantsEnds }: Batch): string {
-  let text = wantsEnds ? WANTS_ENDS : '';
+function requestsText({ requests, wantsTokens }: Batch): string {
+  let text = wantsTokens ? WANTS_ENDS : '';
   for (const { checks, counters, charging } of requests) {
     for (let i = 0; i < checks.length; i++) text += checkText(checks[i], counters[i], charging);
     text += '0,';
@@ -87,7 +87,7 @@ type Value = Values[number] | undefined;
 export function readReply(batch: Batch, reply: unknown, toError: (error: string) => Error): number {
   const values = unpackArray(reply);
   const [kind] = values;
-  const ends = batch.wantsEnds ? values.slice(-batch.counters.length).map(toInteger) : [];
+  const ends = batch.wantsTokens ? values.slice(-batch.counters.length).map(toInteger) : [];
   const count = values.length - 1 - ends.length;
   if (kind === ALL_PASS && count === 2 * batch.counters.length) return readAll(batch, values, ends);
   if (kind === EACH && count === 2 * batch.checkCount) return readEach(batch, values, ends, toError);
@@ -165,9 +165,9 @@ function createdBy(checks: readonly Check[], results: readonly CheckResult[]): n
 }
 
 function resolve(request: PendingRequest, results: CheckResult[], ends: readonly number[]): void {
-  if (request.onEnds !== undefined) {
+  if (request.onTokens !== undefined) {
     const ownEnds = request.counters.map(({ keyIndex }) => ends[keyIndex - 1] ?? 0);
-    request.onEnds(ownEnds, results);
+    request.onTokens(ownEnds, results);
   }
   request.resolve(results);
 }

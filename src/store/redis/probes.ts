@@ -1,4 +1,5 @@
 import type { Check } from '../../core/check.js';
+import { FIXED_WINDOW } from '../../core/counter-kind.js';
 import { PendingRequest } from './batch.js';
 import type { BatchSender } from './batch-sender.js';
 import type { ServerHealth } from './server-health.js';
@@ -42,9 +43,12 @@ function probeCheck(key: string): Check {
     text: '',
     name: 'probe',
     windowMs: WINDOW_MS,
+    kind: FIXED_WINDOW,
     limit: Infinity,
     cost: 1,
+    block: undefined,
     countDenied: false,
+    shadow: false,
     onStoreError: 'allow',
   };
 }

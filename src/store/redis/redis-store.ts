@@ -171,8 +171,8 @@ export class RedisStore implements Store {
     }
     const deadline =
       queuedAtMs === undefined ? undefined : Deadline.since(queuedAtMs, this.options.timeoutMs);
-    const onEnds = refundable ? refunds.noteCharges(tagged, deadline) : undefined;
-    const request = new PendingRequest(tagged, charging, onEnds, hooks);
+    const onTokens = refundable ? refunds.noteCharges(tagged, deadline) : undefined;
+    const request = new PendingRequest(tagged, charging, onTokens, hooks);
     // a request that has waited already has less time than others, so it is sent on its own
     if (deadline !== undefined) return batches.sendAlone(request, deadline);
     coalescer.add(servers.isCluster ? prefixWithTag(first.key) : '', request);

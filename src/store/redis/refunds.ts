@@ -1,6 +1,6 @@
-import type { Check, CheckResult } from '../../core/check.js';
+import { type Check, type CheckResult, passesAll } from '../../core/check.js';
 import type { LimitedLog } from '../../core/limited-log.js';
-import type { OnEnds } from './batch.js';
+import type { OnTokens } from './batch.js';
 import { Deadline } from './deadline.js';
 import { isMoving, toFailure } from './errors.js';
 import { refundLua } from './lua.generated.js';
@@ -35,9 +35,9 @@ export class Refunds {
   constructor(private readonly parts: RefundsParts) {}
 
   /** Notes which windows a request is charged in; if it is denied, only checks with `countDenied`. */
-  noteCharges(checks: readonly Check[], deadline = new Deadline(this.parts.timeoutMs)): OnEnds {
+  noteCharges(checks: readonly Check[], deadline = new Deadline(this.parts.timeoutMs)): OnTokens {
     return (endsAtMs, results) => {
-      const passes = results.every(({ allowed }) => allowed);
+      const passes = passesAll(checks, results);
       results.forEach((result, i) => {
         const { cost = 0, countDenied = false } = checks[i] ?? {};
         if (cost > 0 && (passes || countDenied))

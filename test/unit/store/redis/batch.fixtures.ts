@@ -1,5 +1,5 @@
 import type { Check, CheckResult } from '../../../../src/core/check.js';
-import { Batch, type OnEnds, PendingRequest } from '../../../../src/store/redis/batch.js';
+import { Batch, type OnTokens, PendingRequest } from '../../../../src/store/redis/batch.js';
 
 /** What a request of a batch was answered. */
 interface Answer {
@@ -21,14 +21,14 @@ export function batchOf(...requests: (readonly Check[])[]): AnsweredBatch {
 interface Request {
   readonly checks: readonly Check[];
   readonly charging: boolean;
-  readonly onEnds?: OnEnds | undefined;
+  readonly onTokens?: OnTokens | undefined;
 }
 
 export function batchWith(requests: readonly Request[]): AnsweredBatch {
   const batch = new Batch();
   const answers: Answer[] = requests.map(() => ({}));
-  requests.forEach(({ checks, charging, onEnds }, i) => {
-    const request = new PendingRequest(checks, charging, onEnds);
+  requests.forEach(({ checks, charging, onTokens }, i) => {
+    const request = new PendingRequest(checks, charging, onTokens);
     request.resolve = (results) => void (answers[i]!.results = results);
     request.reject = (error) => void (answers[i]!.error = error);
     batch.add(request);

@@ -160,14 +160,14 @@ describe('readReply', () => {
 
 describe('a call that asks for the ends of windows', () => {
   const heard: [endsAtMs: readonly number[], used: number[]][] = [];
-  const onEnds = (endsAtMs: readonly number[], results: readonly CheckResult[]): void => {
+  const onTokens = (endsAtMs: readonly number[], results: readonly CheckResult[]): void => {
     heard.push([endsAtMs, results.map(({ used }) => used)]);
   };
 
   function asking(...requests: { checks: readonly Check[]; wants: boolean }[]): AnsweredBatch {
     heard.length = 0;
     return batchWith(
-      requests.map(({ checks, wants }) => ({ checks, charging: true, onEnds: wants ? onEnds : undefined })),
+      requests.map(({ checks, wants }) => ({ checks, charging: true, onTokens: wants ? onTokens : undefined })),
     );
   }
 
