@@ -12,7 +12,8 @@
 --              cost         the sum of their costs; 0 reads the counter without charging it; -1: a sum above
 --                           2^53 - 1, which cannot be charged at once
 --              keys         the number of KEYS in the run
--- Reply      a MessagePack array: clients need less time for it than for one of Redis, and read all numbers exactly.
+-- Reply      one string, a MessagePack array: clients need less time for it than for an array of Redis, and read all
+--            numbers up to 2^53 - 1 exactly.
 --            If all requests pass: 0, then two numbers for each of KEYS, after all charges:
 --              used         units charged in the open window
 --              left         milliseconds until the window ends, 0 if none is open
