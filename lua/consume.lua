@@ -1,8 +1,8 @@
 -- consume.lua: decides and charges the checks of one or more requests in one step, each request all or none.
 --
 -- KEYS[k]    the counters, each once, however many checks use it
--- ARGV[1]    a JSON array: several arguments would need more time. First the requests as a string, then four numbers for
---            each run of KEYS that have them in common, in the order of KEYS:
+-- ARGV[1]    a JSON array: several arguments would need more time. First the requests as a string, then four numbers
+--            for each run of KEYS that have them in common, in the order of KEYS:
 --              requests     in the order of arrival, read only if not all of them pass: numbers, each followed by ",":
 --                           k for each check with a cost of 1 and the limit that its run has; -k, limit, cost for any
 --                           other check (-k, limit, -cost with countDenied); and 0 after each request;
