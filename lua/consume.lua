@@ -1,8 +1,8 @@
 -- consume.lua: decides and charges the checks of one or more requests in one step, each request all or none.
 --
 -- KEYS[k]    the counters, each once, however many checks use it
--- ARGV[1]    a JSON array: several arguments would need more time. First the requests as a string, then four numbers for
---            each run of KEYS that have them in common, in the order of KEYS:
+-- ARGV[1]    a JSON array: several arguments would need more time. First the requests as a string, then four numbers
+--            for each run of KEYS that have them in common, in the order of KEYS:
 --              requests     in the order of arrival, read only if not all of them pass: numbers, each followed by ",":
 --                           k for each check with a cost of 1 and the limit that its run has; -k, limit, cost for any
 --                           other check (-k, limit, -cost with countDenied); and 0 after each request;
@@ -12,7 +12,8 @@
 --              cost         the sum of their costs; 0 reads the counter without charging it; -1: a sum above
 --                           2^53 - 1, which cannot be charged at once
 --              keys         the number of KEYS in the run
--- Reply      a MessagePack array: clients need less time for it than for one of Redis, and read all numbers exactly.
+-- Reply      one string, a MessagePack array: clients need less time for it than for an array of Redis, and read all
+--            numbers up to 2^53 - 1 exactly.
 --            If all requests pass: 0, then two numbers for each of KEYS, after all charges:
 --              used         units charged in the open window
 --              left         milliseconds until the window ends, 0 if none is open
