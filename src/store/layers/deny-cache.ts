@@ -1,7 +1,7 @@
-import { type Check, type CheckResult, toResult } from '../../core/check.js';
+import { type Check, type CheckResult, isPlain, toMeasuredResult, toResult } from '../../core/check.js';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
 import type { Store } from '../../core/store.js';
-import { CachedCounts } from './cached-counts.js';
+import { CachedCounts, isDenied } from './cached-counts.js';
 import { StoreLayer } from './store-layer.js';
 
 /**
@@ -34,7 +34,7 @@ export class DenyCache extends StoreLayer implements Store {
     const { generation } = this;
     return this.store.consume(checks, refundable, undefined, {
       onResults: (results) => {
-        if (generation !== this.generation || !isDenialOfStore(results)) return;
+        if (generation !== this.generation || !isDenialOfStore(checks, results)) return;
         this.counts.add(checks, results, sentAtMs);
       },
     });
@@ -69,11 +69,11 @@ export class DenyCache extends StoreLayer implements Store {
   private denies(checks: readonly Check[], nowMs: number): boolean {
     let denies = false;
     for (const check of checks) {
-      const { cost, limit, countDenied } = check;
+      const { cost, countDenied } = check;
       if (countDenied && cost > 0) return false;
       if (denies) continue;
       const count = this.counts.get(check, nowMs);
-      denies = count !== undefined && count.used + cost > limit;
+      denies = count !== undefined && !check.shadow && isDenied(count, check, nowMs);
     }
     return denies;
   }
@@ -81,18 +81,23 @@ export class DenyCache extends StoreLayer implements Store {
   private resultOf(check: Check, nowMs: number): CheckResult {
     const count = this.counts.get(check, nowMs);
     if (count === undefined) return toResult(check, check.cost <= check.limit, 0, 0, 'none');
-    const { used, endsAtMs } = count;
+    const { used, endsAtMs, denied } = count;
     const resetAfterMs = used > 0 ? Math.ceil(endsAtMs - nowMs) : 0;
-    return toResult(check, used + check.cost <= check.limit, used, resetAfterMs);
+    const isAllowed = !isDenied(count, check, nowMs);
+    if (isPlain(check)) return toResult(check, isAllowed, used, resetAfterMs);
+    const { isBlocked = false, endsAtMs: deniedUntilMs = nowMs + resetAfterMs } = denied ?? {};
+    const retryAfterMs = isAllowed ? 0 : Math.ceil(deniedUntilMs - nowMs);
+    return toMeasuredResult(check, { used, resetAfterMs, retryAfterMs, isBlocked });
   }
 }
 
 /** Whether the store itself has denied the request. What `onStoreError` decides is not cached beyond the outage. */
-function isDenialOfStore(results: readonly CheckResult[]): boolean {
+function isDenialOfStore(checks: readonly Check[], results: readonly CheckResult[]): boolean {
   let denies = false;
-  for (const { allowed, source } of results) {
+  for (let i = 0; i < results.length; i++) {
+    const { allowed = true, source } = results[i] ?? {};
     if (source !== 'store') return false;
-    denies ||= !allowed;
+    denies ||= !allowed && checks[i]?.shadow !== true;
   }
   return denies;
 }

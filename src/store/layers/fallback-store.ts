@@ -79,10 +79,17 @@ export class FallbackStore extends StoreLayer implements Store {
 
   /** This process's share of a limit, but at least the cost, or no request within the limit could pass. */
   private share(check: Check): Check {
-    const { limit, cost } = check;
-    if (this.fallbackShare === 1 || limit === 0 || limit === Infinity) return check;
-    const min = Math.min(Math.max(cost, 1), limit);
-    return { ...check, limit: Math.max(min, Math.floor(limit * this.fallbackShare)) };
+    const { limit, cost, kind } = check;
+    if (this.fallbackShare === 1) return check;
+    const shared = { ...check, limit: this.shareOf(limit, cost) };
+    if (kind.type !== 'token-bucket') return shared;
+    return { ...shared, kind: { ...kind, burst: this.shareOf(kind.burst, cost) } };
+  }
+
+  private shareOf(units: number, cost: number): number {
+    if (units === 0 || units === Infinity) return units;
+    const min = Math.min(Math.max(cost, 1), units);
+    return Math.max(min, Math.floor(units * this.fallbackShare));
   }
 }
 
