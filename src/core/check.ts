@@ -1,8 +1,10 @@
+import type { Block, CounterKind } from './counter-kind.js';
+
 /** One limit of one request: which counter to charge, how much, and up to which limit. */
 export interface Check {
-  /** The key of the counter in the store. Checks with the same key share a counter, and have the same window. */
+  /** The key of the counter in the store. Checks with the same key share a counter, and have the same window and kind. */
   readonly key: string;
-  /** The start of the key, the same for all counters of one rule and window. A full store removes counters of the largest group first. */
+  /** The start of the key, the same for all counters of one rule, window and kind. A full store removes counters of the largest group first. */
   readonly group: string;
   /**
    * The rest of the key, which differs between the counters of a group. Stores in this process look counters up by group
@@ -11,12 +13,16 @@ export interface Check {
   readonly text: string;
   /** The rule's name, as headers and results show it. */
   readonly name: string;
-  /** Length of the window in milliseconds, a whole number of at least 1. */
+  /** Length of the window in milliseconds, a whole number of at least 1; for a calendar the length of the current period. */
   readonly windowMs: number;
+  /** How the counter counts. */
+  readonly kind: CounterKind;
   /** Units allowed in a window, a whole number of at least 0; `Infinity` counts without a limit. */
   readonly limit: number;
   /** Units that this request uses, a whole number of at least 0; 0 reads the counter without charging it. */
   readonly cost: number;
+  /** What happens to the counter if this check crosses its limit; `undefined`: nothing. */
+  readonly block: Block | undefined;
   /** Whether this check is charged even if the request is denied. */
   readonly countDenied: boolean;
   /** What applies if the store cannot answer. */
@@ -59,7 +65,7 @@ export interface CheckResult {
   readonly allowed: boolean;
   /** Units allowed in a window; `Infinity` if the counter has no limit. */
   readonly limit: number;
-  /** Length of the window in milliseconds. */
+  /** Length of the window in milliseconds; for a calendar the length of the current period. */
   readonly windowMs: number;
   /** Units that this request uses. */
   readonly cost: number;

@@ -1,9 +1,12 @@
 import type { Check } from '../../src/core/check.js';
+import { FIXED_WINDOW } from '../../src/core/counter-kind.js';
 
 /** A check as the stores get it, one a minute by default. The key contains its window, like every key in a store. */
 export function check(key: string, parts: Partial<Omit<Check, 'key'>> = {}): Check {
   const {
     windowMs = 60_000,
+    kind = FIXED_WINDOW,
+    block = undefined,
     limit = 1,
     cost = 1,
     countDenied = false,
@@ -16,8 +19,10 @@ export function check(key: string, parts: Partial<Omit<Check, 'key'>> = {}): Che
     text: parts.text ?? key,
     name,
     windowMs,
+    kind,
     limit,
     cost,
+    block,
     countDenied,
     onStoreError,
   };

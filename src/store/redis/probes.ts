@@ -1,4 +1,5 @@
 import type { Check } from '../../core/check.js';
+import { FIXED_WINDOW } from '../../core/counter-kind.js';
 import type { BatchSender } from './batch-sender.js';
 import type { ServerHealth } from './server-health.js';
 import type { Servers } from './servers.js';
@@ -43,8 +44,10 @@ function probeCheck(key: string): Check {
     text: '',
     name: 'probe',
     windowMs: WINDOW_MS,
+    kind: FIXED_WINDOW,
     limit: Infinity,
     cost: 1,
+    block: undefined,
     countDenied: false,
     onStoreError: 'allow',
   };
