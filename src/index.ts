@@ -57,6 +57,7 @@ export type {
   Window,
   WindowRule,
 } from './rules/rule.js';
+export type { CalendarWindow, MonthName, Weekday } from './rules/calendar/calendar-window.js';
 export { defineRule, type RuleDefinition } from './rules/define-rule.js';
 export { parseWindow } from './rules/from-configuration.js';
 export type { NamedRules } from './rules/named-rules.js';
