@@ -1,5 +1,12 @@
 import { declareReference, declareRule, nextOrder } from '../rules/metadata.js';
-import type { FreqLimitRule, FromContext, KeySpec, RuleChanges, Window } from '../rules/rule.js';
+import type {
+  CalendarWindow,
+  FreqLimitRule,
+  FromContext,
+  KeySpec,
+  RuleChanges,
+  Window,
+} from '../rules/rule.js';
 import { classOrMethodDecorator } from './class-or-method.js';
 import { rejectWithoutParentheses } from './decorated-place.js';
 import { readRuleArguments } from './rule-arguments.js';
@@ -37,7 +44,7 @@ export function FreqLimit(rule: FreqLimitRule): ClassDecorator & MethodDecorator
  * @param key what to count by; default: the module's `defaultKey`, which is `'{ip}'`
  */
 export function FreqLimit(
-  window: Window | FromContext<Window>,
+  window: Window | CalendarWindow | FromContext<Window>,
   limit: number | FromContext<number>,
   key?: KeySpec,
 ): ClassDecorator & MethodDecorator;

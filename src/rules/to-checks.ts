@@ -3,11 +3,13 @@ import type { Check } from '../core/check.js';
 import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/counter-key.js';
 import { all, andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { LimitedRequest } from '../core/request.js';
-import { validCount, evaluate, constantOrResult, validWindow } from './evaluate.js';
+import { blockFor } from './block.js';
+import { constantOrResult, evaluate, validCount, validSpan } from './evaluate.js';
 import type { CompiledKey } from './key/key-types.js';
 import { TooLongError } from './key/spellings.js';
 import type { Plan } from './plan.js';
-import type { PlannedRule } from './planned-rule.js';
+import type { CounterType, PlannedRule } from './planned-rule.js';
+import { unitsOfBucket } from './rule-kind.js';
 
 /** A request without a value that a rule's key needs, if the rule denies such requests, or with a value that is too long. */
 export interface MissingKey {
@@ -76,9 +78,11 @@ function isCheck(resolved: Resolved): resolved is PlannedCheck {
 function toStaticCheck(rule: PlannedRule, key: string | undefined, request: LimitedRequest): Resolved {
   rule.valueWatch?.see(rule, key !== undefined, request);
   const text = key ?? textWithoutKey(rule, request);
-  return typeof text === 'string'
-    ? toCheck(rule, text, rule.window as number, rule.limit as number, rule.cost as number)
-    : text;
+  if (typeof text !== 'string') return text;
+  const limit = rule.limit as number;
+  // all values are constants, so these are not used for more than the time zone of a calendar
+  const counter = rule.counterFor(rule.span as number | string, limit);
+  return toCheck(rule, text, counter, limit, rule.cost as number);
 }
 
 function collect(resolved: readonly Resolved[]): PlannedCheck[] | MissingKey {
@@ -132,9 +136,10 @@ function checkOf(
   return all<Values, Resolved>(
     [
       keyOf(rule, request, context),
-      constantOrResult(rule, 'window', rule.window, context),
+      constantOrResult(rule, typeof rule.window === 'object' ? 'timeZone' : 'window', rule.span, context),
       constantOrResult(rule, 'limit', rule.limit, context),
       constantOrResult(rule, 'cost', rule.cost, context),
+      rule.burst === undefined ? undefined : constantOrResult(rule, 'burst', rule.burst, context),
     ],
     (values) => toCheckOrMissing(rule, request, values),
   );
@@ -150,32 +155,39 @@ function keyOf(
   return key.then(undefined, (error: unknown) => tooLong(rule, error));
 }
 
-type Values = readonly [key: string | undefined | MissingKey, window: unknown, limit: unknown, cost: unknown];
+type Values = readonly [
+  key: string | undefined | MissingKey,
+  span: unknown,
+  limit: unknown,
+  cost: unknown,
+  burst: unknown,
+];
 
 function toCheckOrMissing(
   rule: PlannedRule,
   request: LimitedRequest,
-  [key, window, limit, cost]: Values,
+  [key, span, limit, cost, burst]: Values,
 ): Resolved {
   if (typeof key === 'object') return leftOutIfShadow(key);
   rule.valueWatch?.see(rule, key !== undefined, request);
   const text = key ?? textWithoutKey(rule, request);
   if (typeof text !== 'string') return text;
-  const windowMs = typeof rule.window === 'number' ? rule.window : validWindow(rule, window);
-  return toCheck(rule, text, windowMs, validCount(rule, 'limit', limit), validCount(rule, 'cost', cost));
+  const ownLimit = validCount(rule, 'limit', limit);
+  const units = unitsOfBucket(ownLimit, burst === undefined ? undefined : validCount(rule, 'burst', burst));
+  const counter = rule.counterFor(validSpan(rule, span), units);
+  return toCheck(rule, text, counter, ownLimit, validCount(rule, 'cost', cost));
 }
 
 function toCheck(
   rule: PlannedRule,
   text: string,
-  windowMs: number,
+  { group, windowMs, kind }: CounterType,
   ownLimit: number,
   cost: number,
 ): PlannedCheck {
   const { name, countDenied, shadow } = rule;
-  const group = rule.keyPrefixFor(windowMs);
-  // a shadow rule never denies: its check has no limit, and the request passes if the store fails
-  const limit = shadow ? Infinity : ownLimit;
+  // a shadow rule never denies: a fixed window counts it without a limit, and the request passes if the store fails
+  const limit = shadow && kind.type === 'fixed-window' ? Infinity : ownLimit;
   const onStoreError = shadow && rule.onStoreError === 'deny' ? 'allow' : rule.onStoreError;
   const hashed = rule.hashKey(text);
   return {
@@ -184,9 +196,12 @@ function toCheck(
     text: hashed,
     name,
     windowMs,
+    kind,
     limit,
     cost,
+    block: blockFor(rule.block, cost, ownLimit, kind),
     countDenied,
+    shadow,
     onStoreError,
     rule,
     ownLimit,

@@ -4,8 +4,11 @@ import { STORE_FAILED_MESSAGE } from '../answers/error-body.js';
 import type { CheckResult } from '../core/check.js';
 import { formatForLog, invalidOptions, isFreqLimitError } from '../core/errors.js';
 import type { FreqLimitService } from '../freq-limit.service.js';
-import type { CounterCheck } from '../rules/service-check-types.js';
+import type { WindowCheck } from '../rules/service-check-types.js';
 import { type IncrementArguments, type Key, readIncrementArguments, readKey } from './increment-arguments.js';
+
+/** What does not depend on the defaults of the module. */
+const FIXED = { algorithm: 'fixed-window', countDenied: false } as const;
 
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
@@ -69,7 +72,7 @@ export class FreqLimitThrottlerStorage implements ThrottlerStorage {
   }
 
   private async count(key: Key, { windowMs, limit, blockMs }: IncrementArguments): Promise<ThrottlerRecord> {
-    const hits = { name: 'throttler', key, window: ms(windowMs), limit, countDenied: false };
+    const hits = { name: 'throttler', key, window: ms(windowMs), limit, ...FIXED };
     // an open block denies this check, and then the hit is not counted either: all checks are charged or none
     const blocked = blockMs === undefined ? [] : [{ ...blockOf(key, blockMs), limit: 0, cost: 0 }];
     const { allowed, results } = await this.limits.consume([hits, ...blocked]);
@@ -86,14 +89,14 @@ export class FreqLimitThrottlerStorage implements ThrottlerStorage {
    * @param hits the hits to forget, if their window would outlast the block and deny the requests after it
    * @returns how long the block lasts, in milliseconds; 0 if no store could open it
    */
-  private async block(block: CounterCheck, hits: CounterCheck | undefined): Promise<number> {
+  private async block(block: WindowCheck, hits: WindowCheck | undefined): Promise<number> {
     const { allowed, results } = await this.limits.consume({ ...block, limit: 1 });
     const [{ resetAfterMs, retryAfterMs }] = results as [CheckResult];
     if (allowed && hits !== undefined) await this.forget(hits);
     return allowed ? resetAfterMs : retryAfterMs;
   }
 
-  private async forget(hits: CounterCheck): Promise<void> {
+  private async forget(hits: WindowCheck): Promise<void> {
     try {
       await this.limits.reset(hits);
     } catch (error) {
@@ -104,8 +107,8 @@ export class FreqLimitThrottlerStorage implements ThrottlerStorage {
 }
 
 /** The counter of a block. It is open while the client is blocked. */
-function blockOf(key: Key, blockMs: number): CounterCheck {
-  return { name: 'throttler-block', key, window: ms(blockMs), countDenied: false };
+function blockOf(key: Key, blockMs: number): WindowCheck {
+  return { name: 'throttler-block', key, window: ms(blockMs), ...FIXED };
 }
 
 function ms(duration: number): `${number}ms` {
