@@ -12,7 +12,7 @@
 --                           denies no request, and is charged if the request passes
 --                           4: a peek, which charges and denies nothing, and gets what its limit would say
 --                           8: a refund of `cost`; instead of a limit it has the token of the charge. Each refund is a
---                           request of its own
+--                           request of its own, and all requests of such a call are refunds
 --            A run is
 --              kind         1 fixed window, 2 calendar window, 3 sliding window, 4 token bucket; 10 more if a client
 --                           that exceeds the limit is blocked
@@ -385,7 +385,9 @@ if not all_pass then
     local value, run_at = values[i], run_of[i]
     local kind, window, params = args[run_at] % WITH_BLOCK, args[run_at + 1], run_at + 5
     local units, rest
-    if type(value) == 'string' and #value == 19 and value:find('^4%d+$') then
+    if not value then
+      units = 0
+    elseif type(value) == 'string' and #value == 19 and value:find('^4%d+$') then
       units = read_block(i, value)
     elseif kind == SLIDING and #value == 152 then
       units = read_sliding(i, value, window)
@@ -518,16 +520,19 @@ if not all_pass then
     return base[i] - (units >= 0 and units + (part > 0 and 1 or 0) or 0)
   end
 
-  -- Refunds a fixed window at once. Its end cannot be read exactly before Redis 7: there 50 ms count as equal.
-  local function refund_fixed(i, ends, cost)
-    local window, distance = args[run_of[i] + 1], nil
+  -- Whether the window of a fixed counter ends at a time. Before Redis 7 its end cannot be read exactly: there 50 ms count
+  -- as equal.
+  local function ends_at(i, ends)
     if redis.REDIS_VERSION_NUM then
-      distance = call('PEXPIRETIME', KEYS[i]) - ends
-    else
-      distance = now + extra[i] - ends
-      distance = abs(distance) <= 50 and 2 * abs(distance) < window and 0 or distance
+      return call('PEXPIRETIME', KEYS[i]) == ends
     end
-    if distance ~= 0 then
+    local distance = abs(now + extra[i] - ends)
+    return distance == 0 or distance <= 50 and 2 * distance < args[run_of[i] + 1]
+  end
+
+  -- Refunds a fixed window, at once: its expiry must not change.
+  local function refund_fixed(i, ends, cost)
+    if is_wrong[i] or not ends_at(i, ends) then
       return nil
     end
     local units = cost < base[i] and cost or base[i]
@@ -539,7 +544,7 @@ if not all_pass then
 
   local function refund(i, token, cost)
     local kind, units = args[run_of[i]] % WITH_BLOCK, nil
-    if base[i] == 0 then
+    if base[i] == 0 or token == huge then
       return
     elseif kind == SLIDING then
       units = refund_sliding(i, token, cost)
@@ -552,7 +557,7 @@ if not all_pass then
     end
     if units then
       base[i] = base[i] - units
-      used[i], is_wrong[i] = base[i], kind >= CALENDAR or base[i] == 0
+      used[i], is_wrong[i] = base[i], is_wrong[i] or kind >= CALENDAR or base[i] == 0
     end
   end
 

@@ -44,9 +44,9 @@ export function countingOf({ kind }: CounterOf): Counting<CounterKind, CounterSt
   return COUNTINGS[kind.type] as unknown as Counting<CounterKind, CounterState>;
 }
 
-/** The units that a counter can have without denying anything. */
+/** The units that a counter can have without denying anything. A bucket that nothing flows into has none. */
 export function capacityOf({ kind, limit }: CounterOf): number {
-  return kind.type === 'token-bucket' ? kind.burst : limit;
+  return kind.type === 'token-bucket' && limit > 0 ? kind.burst : limit;
 }
 
 /** The state of a counter at a time. If the clock was set back, also changes the counter. */

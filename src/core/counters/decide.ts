@@ -112,7 +112,7 @@ function charge(check: CountedCheck, tally: Tally, nowMs: number): Step {
 /** What a check charges: its cost, unless a counter is at its end. A denied charge empties a bucket, and no more. */
 function chargeOf(check: CountedCheck, used: number, excess: number): number {
   const { cost, kind } = check;
-  if (excess > 0 && kind.type === 'token-bucket') return Math.max(kind.burst - used, 0);
+  if (excess > 0 && kind.type === 'token-bucket') return Math.max(capacityOf(check) - used, 0);
   return Math.min(cost, MAX_UNITS - used);
 }
 
@@ -130,7 +130,9 @@ function takeBack(steps: readonly Step[], nowMs: number): void {
 }
 
 function save({ counter, start, state }: Tally): void {
-  if (state !== start) counter.state = state;
+  if (state === start) return;
+  counter.state = state;
+  counter.blockedUntilMs = undefined;
 }
 
 function usedOf(check: CountedCheck, state: CounterState | undefined): number {
