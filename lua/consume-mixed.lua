@@ -67,7 +67,7 @@
 local KEYS, ARGV = KEYS, ARGV
 local call, pcall = redis.call, redis.pcall
 local type, tonumber = type, tonumber
-local floor, ceil, fmod, abs, huge = math.floor, math.ceil, math.fmod, math.abs, math.huge
+local floor, ceil, fmod, abs, max, huge = math.floor, math.ceil, math.fmod, math.abs, math.max, math.huge
 local pack, unpack, format = struct.pack, struct.unpack, string.format
 
 local CALENDAR, SLIDING, BUCKET, WITH_BLOCK = 2, 3, 4, 10
@@ -303,7 +303,7 @@ if not all_pass then
     local run_at = run_of[i]
     local kind, longest = args[run_at] % WITH_BLOCK, args[run_at + 1]
     if kind == SLIDING then
-      longest = ceil(longest / 16 * 17)
+      longest = ceil(longest / 16 * 18)
     elseif kind == BUCKET then
       longest = time_to_flow_in(args[run_at + 6], 0, args[run_at + 5], longest)
     elseif kind == CALENDAR then
@@ -322,11 +322,14 @@ if not all_pass then
 
   -- The readers of unusual keys return the units that count, and what else the kind needs; nil if it is not a counter.
 
+  -- A state from the future. It becomes one of the next sub-window: its newest charge may be as new as a moment ago.
   local function read_sliding(i, value, window)
     local index, newest, top = floor(now * 16 / window), unpack('<dd', value)
     local bottom = unpack('<d', value, 145)
     if is_count(newest) and newest > index and is_count(top) and is_count(bottom) and bottom < top then
-      values[i], is_wrong[i] = pack('<d', index) .. value:sub(9), true
+      if newest > index + 1 then
+        values[i], is_wrong[i] = pack('<d', index + 1) .. value:sub(9), true
+      end
       return top - bottom
     end
   end
@@ -428,7 +431,9 @@ if not all_pass then
     if units == 0 then
       return 0
     elseif kind == SLIDING then
-      local newest = units > base[i] and floor(now * 16 / window) or unpack('<d', values[i])
+      local newest = values[i] and unpack('<d', values[i]) or 0
+      local index = floor(now * 16 / window)
+      newest = units > base[i] and max(index, newest) or newest
       return ceil((newest + 17) * window / 16) - now
     elseif kind == BUCKET then
       local part = extra[i]
@@ -449,7 +454,7 @@ if not all_pass then
       return window
     elseif kind == SLIDING and need <= base[i] then
       local newest, top = unpack('<dd', values[i])
-      local bottom, age = top - base[i], floor(now * 16 / window) - newest
+      local bottom, age = top - base[i], max(floor(now * 16 / window) - newest, 0)
       while age < 16 and unpack('<d', values[i], 137 - 8 * age) - bottom < need do
         age = age + 1
       end
@@ -589,7 +594,8 @@ if not all_pass then
     local i, limit = keys[j], limits[j]
     local ends, units = blocked_until[i], used[i]
     if ends then
-      reply[place + 1], reply[place + 2] = limit < huge and modes[j] ~= REFUND and limit or 0, ends - now
+      reply[place + 1] = limit < huge and modes[j] ~= REFUND and limit or 0
+      reply[place + 2] = ends - now
       reply[place + 3] = excess[j] > 0 and now - ends or 0
     else
       reply[place + 1], reply[place + 2] = units, reset_of(i)
@@ -697,6 +703,9 @@ while args[run] do
       elseif kind == SLIDING and value then
         local newest, total = unpack('<dd', value)
         local age = index - newest
+        if age < 0 then
+          age = 0
+        end
         total = total + added
         if age == 0 and total <= MAX and not rewrites then
           call('SETRANGE', key, '8', pack('<d', total))
@@ -709,7 +718,7 @@ while args[run] do
                 return pack('<d', unpack('<d', number) - (total - units))
               end)
             end
-            value = pack('<dd', index, total <= MAX and total or units) .. older
+            value = pack('<dd', newest + age, total <= MAX and total or units) .. older
           end
           -- the same for all keys of a run, unless they are decided one by one
           expiry = not used and expiry or format('%d', now + left)
@@ -761,7 +770,9 @@ end
 local function token_of(i)
   local kind = args[run_of[i]] % WITH_BLOCK
   if kind == SLIDING then
-    return floor(now * 16 / args[run_of[i] + 1])
+    local index = floor(now * 16 / args[run_of[i] + 1])
+    local newest = values[i] and unpack('<d', values[i]) or index
+    return max(index, newest)
   elseif kind == BUCKET then
     return now
   elseif kind == CALENDAR then

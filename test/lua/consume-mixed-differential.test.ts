@@ -69,7 +69,7 @@ const uses = fc.record({
     fc.constantFrom(2 ** 52, MAX),
   ),
   countDenied: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.boolean()),
-  isShadow: fc.oneof({ weight: 6, arbitrary: fc.constant(false) }, fc.boolean()),
+  shadow: fc.oneof({ weight: 6, arbitrary: fc.constant(false) }, fc.boolean()),
 });
 
 type Use = typeof uses extends fc.Arbitrary<infer T> ? T : never;

@@ -23,7 +23,7 @@ export interface CountedCheck extends CounterOf {
   /** Whether this check is charged even if the request is denied. */
   readonly countDenied: boolean;
   /** Whether it only shows what it would say: it denies no request, and is charged if the request passes. */
-  readonly isShadow: boolean;
+  readonly shadow: boolean;
   /** What blocks a client that exceeds the limit. */
   readonly block: Block | undefined;
 }
@@ -41,12 +41,7 @@ const COUNTINGS = {
 
 /** How a counter counts. A counter has only states of its own kind. */
 export function countingOf({ kind }: CounterOf): Counting<CounterKind, CounterState> {
-  return COUNTINGS[kind.type] as unknown as Counting<CounterKind, CounterState>;
-}
-
-/** The units that a counter can have without denying anything. A bucket that nothing flows into has none. */
-export function capacityOf({ kind, limit }: CounterOf): number {
-  return kind.type === 'token-bucket' && limit > 0 ? kind.burst : limit;
+  return COUNTINGS[kind.type];
 }
 
 /** The state of a counter at a time. If the clock was set back, also changes the counter. */

@@ -1,6 +1,6 @@
+import { capacityOf } from '../counter-kind.js';
 import {
   beginBlock,
-  capacityOf,
   type CountedCheck,
   type Counter,
   type CounterState,
@@ -54,7 +54,7 @@ export function decide(
     steps.push(step);
     return toDecision(step, nowMs);
   });
-  const denied = steps.some(({ check, excess }) => excess > 0 && !check.isShadow);
+  const denied = steps.some(({ check, excess }) => excess > 0 && !check.shadow);
   if (denied) takeBack(steps, nowMs);
   let hasBegun = false;
   for (const { tally } of steps) save(tally);
