@@ -38,7 +38,6 @@ export type { Verdict } from './core/verdict.js';
 export type { HeadersOption } from './answers/headers.js';
 export type {
   Algorithm,
-  CalendarWindow,
   CountWhen,
   DenialMessage,
   FreqLimitRule,

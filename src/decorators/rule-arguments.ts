@@ -1,6 +1,6 @@
 import { formatForLog } from '../core/errors.js';
 import { calendarText, isCalendarUnit } from '../rules/any-window.js';
-import { looksLikeCalendarWindow } from '../rules/calendar-seam.js';
+import { looksLikeCalendarWindow } from '../rules/calendar/read-calendar-window.js';
 import { copyRule } from '../rules/copy-rule.js';
 import type { FreqLimitRule } from '../rules/rule.js';
 import { looksLikeRule, mistakeIn } from '../rules/rule-mistakes.js';

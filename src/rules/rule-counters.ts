@@ -1,10 +1,14 @@
+import { BoundedMap } from '../core/bounded-map.js';
+import type { Calendar } from '../core/calendar/calendar.js';
+import { type ZonedCalendar, zonedCalendar } from '../core/calendar/zoned-calendar.js';
 import { keyPrefix, windowPart } from '../core/counter-key.js';
 import { type CounterKind, FIXED_WINDOW, type SlidingWindow } from '../core/counter-kind.js';
-import { type Calendar, timeOfDay, type ZonedCalendar, zonedCalendar } from './calendar-seam.js';
 import type { CounterType, PlannedRule } from './planned-rule.js';
 import { type KindName, unitsOfBucket } from './rule-kind.js';
 
 const SLIDING_WINDOW: SlidingWindow = { type: 'sliding-window' };
+/** In milliseconds since 1970. Looked up at each call, so that it follows a test's fake timers. */
+const timeOfDay = (): number => Date.now();
 /** A function may return any time zone. There are some 600 names. */
 const MAX_ZONES = 1_000;
 
@@ -75,7 +79,7 @@ interface CurrentPeriod {
 
 /** What the counters of a calendar have in common: the same object for each time zone, until the current period ends. */
 export function calendarCounters(calendar: Calendar, keyPrefixFor: KeyPrefixFor): CounterFor {
-  const current = new Map<string, CurrentPeriod>();
+  const current = new BoundedMap<string, CurrentPeriod>(MAX_ZONES);
   return (span) => {
     const timeZone = span as string;
     const known = current.get(timeZone);
@@ -83,8 +87,6 @@ export function calendarCounters(calendar: Calendar, keyPrefixFor: KeyPrefixFor)
     const kind = zoned.periodAt(timeOfDay());
     if (known?.type.kind === kind) return known.type;
     const type = { group: keyPrefixFor(timeZone), windowMs: kind.endsAtMs - kind.startsAtMs, kind };
-    if (current.size >= MAX_ZONES) current.clear();
-    current.set(timeZone, { calendar: zoned, type });
-    return type;
+    return current.add(timeZone, { calendar: zoned, type }).type;
   };
 }
