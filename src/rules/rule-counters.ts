@@ -51,18 +51,23 @@ type CountersOptions = Pick<PlannedRule, 'window' | 'kindName' | 'limit' | 'burs
 
 /** What the counters of a rule have in common, for each request: the same object, as far as that is possible. */
 export function countersOf(rule: CountersOptions): CounterFor {
-  const { window, kindName, limit, keyPrefixFor } = rule;
+  const { window, kindName, keyPrefixFor } = rule;
   if (typeof window === 'object') return calendarCounters(window.calendar, keyPrefixFor);
   const counterFor: CounterFor = (span, units) => {
     const windowMs = span as number;
     return { group: keyPrefixFor(windowMs), windowMs, kind: lengthKind(kindName, units) };
   };
-  const burst = rule.burst ?? limit;
-  const units =
-    typeof limit === 'number' && typeof burst === 'number' ? unitsOfBucket(limit, burst) : undefined;
-  if (typeof window === 'function' || (units === undefined && kindName === 'token-bucket')) return counterFor;
-  const constant = counterFor(window, units ?? 0);
-  return () => constant;
+  if (typeof window === 'function') return counterFor;
+  const usual = usualUnits(rule);
+  const constant = counterFor(window, usual);
+  if (kindName !== 'token-bucket') return () => constant;
+  return (span, units) => (units === usual ? constant : counterFor(span, units));
+}
+
+/** The units of a full bucket, if no function returns them. */
+function usualUnits({ limit, burst }: CountersOptions): number {
+  const isConstant = typeof limit === 'number' && typeof burst !== 'function';
+  return isConstant ? unitsOfBucket(limit, burst) : NaN;
 }
 
 /** @param units of a full bucket; of no meaning for other kinds */
