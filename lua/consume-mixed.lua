@@ -57,7 +57,7 @@
 --            * If the server's clock was set back, a state from the future counts as one of now.
 --            * Only the sub-window or period that was charged is refunded. A bucket gets back what has not flowed in
 --              since the charge. No counter is created by a refund, none falls below 0, and no expiry is prolonged.
---            * Sums are exact up to 2^53 - 1. Where a product is larger, a bucket refills less, by at most a 2^-49th.
+--            * Sums are exact up to 2^53 - 1. A bucket with a window of more than 139 years refills a little less.
 -- Cluster    all KEYS of a call are in one slot.
 --
 -- In the common case all requests pass: each counter is charged the sum of the costs, and the caller computes the
@@ -67,7 +67,7 @@
 local KEYS, ARGV = KEYS, ARGV
 local call, pcall = redis.call, redis.pcall
 local type, tonumber = type, tonumber
-local floor, ceil, fmod, abs, huge = math.floor, math.ceil, math.fmod, math.abs, math.huge
+local floor, ceil, fmod, abs, max, huge = math.floor, math.ceil, math.fmod, math.abs, math.max, math.huge
 local pack, unpack, format = struct.pack, struct.unpack, string.format
 
 local CALENDAR, SLIDING, BUCKET, WITH_BLOCK = 2, 3, 4, 10
@@ -246,6 +246,26 @@ if not all_pass then
   -- For each key: the error if it is not a counter; until when it is blocked.
   local problems, blocked_until = {}, {}
 
+  -- a * b / by, as a whole number and a rest, for a and b below by.
+  local function divide_product(a, b, by)
+    local quotient, rest = 0, a * b
+    if rest <= MAX then
+      rest = fmod(rest, by)
+      return (a * b - rest) / by, rest
+    elseif by > 2 ^ 42 then
+      -- rounds down by more than the errors of the other operations
+      quotient = a / by * b * (1 - 2 ^ -50)
+      return floor(quotient), floor(quotient % 1 * by)
+    end
+    rest = 0
+    for place = 40, 0, -10 do
+      local product = rest * 1024 + floor(b / 2 ^ place) % 1024 * a
+      rest = fmod(product, by)
+      quotient = quotient * 1024 + (product - rest) / by
+    end
+    return quotient, rest
+  end
+
   -- What flows into a bucket in some time: whole units, and parts of a unit.
   local function flow_in(elapsed, refill, window)
     local flow = elapsed * refill
@@ -255,14 +275,8 @@ if not all_pass then
     end
     local rest, more = fmod(elapsed, window), fmod(refill, window)
     local whole = (elapsed - rest) / window * refill + (refill - more) / window * rest
-    flow = rest * more
-    if flow <= MAX then
-      local part = fmod(flow, window)
-      return whole + (flow - part) / window, part
-    end
-    -- 1 - 2^-50, which rounds down by more than the errors of the other operations
-    local units = rest / window * more * (1 - 2 ^ -50)
-    return whole + floor(units), floor((units - floor(units)) * window)
+    local units, part = divide_product(rest, more, window)
+    return whole + units, part
   end
 
   -- How long so much takes to flow into a bucket.
@@ -303,7 +317,7 @@ if not all_pass then
     local run_at = run_of[i]
     local kind, longest = args[run_at] % WITH_BLOCK, args[run_at + 1]
     if kind == SLIDING then
-      longest = ceil(longest / 16 * 17)
+      longest = ceil(longest / 16 * 18)
     elseif kind == BUCKET then
       longest = time_to_flow_in(args[run_at + 6], 0, args[run_at + 5], longest)
     elseif kind == CALENDAR then
@@ -322,11 +336,14 @@ if not all_pass then
 
   -- The readers of unusual keys return the units that count, and what else the kind needs; nil if it is not a counter.
 
+  -- A state from the future. It becomes one of the next sub-window: its newest charge may be as new as a moment ago.
   local function read_sliding(i, value, window)
     local index, newest, top = floor(now * 16 / window), unpack('<dd', value)
     local bottom = unpack('<d', value, 145)
     if is_count(newest) and newest > index and is_count(top) and is_count(bottom) and bottom < top then
-      values[i], is_wrong[i] = pack('<d', index) .. value:sub(9), true
+      if newest > index + 1 then
+        values[i], is_wrong[i] = pack('<d', index + 1) .. value:sub(9), true
+      end
       return top - bottom
     end
   end
@@ -428,7 +445,9 @@ if not all_pass then
     if units == 0 then
       return 0
     elseif kind == SLIDING then
-      local newest = units > base[i] and floor(now * 16 / window) or unpack('<d', values[i])
+      local newest = values[i] and unpack('<d', values[i]) or 0
+      local index = floor(now * 16 / window)
+      newest = units > base[i] and max(index, newest) or newest
       return ceil((newest + 17) * window / 16) - now
     elseif kind == BUCKET then
       local part = extra[i]
@@ -449,7 +468,7 @@ if not all_pass then
       return window
     elseif kind == SLIDING and need <= base[i] then
       local newest, top = unpack('<dd', values[i])
-      local bottom, age = top - base[i], floor(now * 16 / window) - newest
+      local bottom, age = top - base[i], max(floor(now * 16 / window) - newest, 0)
       while age < 16 and unpack('<d', values[i], 137 - 8 * age) - bottom < need do
         age = age + 1
       end
@@ -589,7 +608,8 @@ if not all_pass then
     local i, limit = keys[j], limits[j]
     local ends, units = blocked_until[i], used[i]
     if ends then
-      reply[place + 1], reply[place + 2] = limit < huge and modes[j] ~= REFUND and limit or 0, ends - now
+      reply[place + 1] = limit < huge and modes[j] ~= REFUND and limit or 0
+      reply[place + 2] = ends - now
       reply[place + 3] = excess[j] > 0 and now - ends or 0
     else
       reply[place + 1], reply[place + 2] = units, reset_of(i)
@@ -697,6 +717,9 @@ while args[run] do
       elseif kind == SLIDING and value then
         local newest, total = unpack('<dd', value)
         local age = index - newest
+        if age < 0 then
+          age = 0
+        end
         total = total + added
         if age == 0 and total <= MAX and not rewrites then
           call('SETRANGE', key, '8', pack('<d', total))
@@ -709,7 +732,7 @@ while args[run] do
                 return pack('<d', unpack('<d', number) - (total - units))
               end)
             end
-            value = pack('<dd', index, total <= MAX and total or units) .. older
+            value = pack('<dd', newest + age, total <= MAX and total or units) .. older
           end
           -- the same for all keys of a run, unless they are decided one by one
           expiry = not used and expiry or format('%d', now + left)
@@ -761,7 +784,9 @@ end
 local function token_of(i)
   local kind = args[run_of[i]] % WITH_BLOCK
   if kind == SLIDING then
-    return floor(now * 16 / args[run_of[i] + 1])
+    local index = floor(now * 16 / args[run_of[i] + 1])
+    local newest = values[i] and unpack('<d', values[i]) or index
+    return max(index, newest)
   elseif kind == BUCKET then
     return now
   elseif kind == CALENDAR then
