@@ -217,7 +217,7 @@ while args[run] do
       local value, units, left = pcall('GET', KEYS[i]), 0, cost > 0 and window or 0
       if value then
         units = NAN
-        if #value < 16 and value:find('^[1-9]%d*$') then
+        if #value > 0 and #value < 16 and value:find('^[1-9]%d*$') then
           left = call('PTTL', KEYS[i])
           if left >= 0 and left <= window then
             units = tonumber(value)
@@ -675,7 +675,8 @@ if not all_pass then
       elseif denied or blocks > blocks_before then
         answer(3 * n - 2, j, before)
       end
-      charged[n] = charges[j] > 0 and charges[j] == costs[j] and keys[j] or 0
+      local i = keys[j]
+      charged[n] = charges[j] > 0 and charges[j] == costs[j] and not blocked_until[i] and i or 0
     end
     return at + 1
   end

@@ -1,4 +1,4 @@
-import { type Check, type CheckResult, toResult } from './check.js';
+import { beginsBlock, type Check, type CheckResult, passesAll, toRefundedResult } from './check.js';
 import type { MaybePromise } from './maybe-promise.js';
 
 /** A store that decides each group of checks in one step. */
@@ -76,16 +76,19 @@ export async function peekBeforeConsume(
   const others = groups.filter((group) => !countsDenied(group));
   const peeked = peekAll(others, store);
   const charged = await consumeAll(chargedFirst, store);
+  const later = queuedSince(queuedAtMs, store);
   let rest: GroupResults;
   try {
     rest = await peeked;
-    if (allPass(charged) && allPass(rest)) rest = await consumeAll(others, queuedSince(queuedAtMs, store));
+    const passes = allPass(chargedFirst, charged) && allPass(others, rest);
+    rest = await (passes ? consumeAll(others, later) : beginBlocks(others, rest, later));
   } catch (error) {
     // the request's time is over, so the refund is not awaited
     refundAll(chargedFirst, charged, store).catch(() => undefined);
     throw error;
   }
-  const first = allPass(charged) && !allPass(rest) ? await refundAll(chargedFirst, charged, store) : charged;
+  const isDeniedLater = allPass(chargedFirst, charged) && !allPass(others, rest);
+  const first = isDeniedLater ? await refundAll(chargedFirst, charged, store) : charged;
   return inOriginalOrder([...chargedFirst, ...others], [...first, ...rest]);
 }
 
@@ -95,10 +98,41 @@ function countsDenied({ checks }: CheckGroup): boolean {
 
 /** The results that the groups would have if the request were denied. */
 function peekAll(groups: readonly CheckGroup[], store: PeekingStore): Promise<GroupResults> {
-  const peeked = Promise.all(groups.map(async ({ checks }) => asDenied(checks, await store.peek(checks))));
+  const peeked = Promise.all(groups.map(({ checks }) => peekTogether(checks, store)));
   // it may fail before it is awaited
   peeked.catch(() => undefined);
   return peeked;
+}
+
+/** Peeks at the checks of a group as `consume` decides them: each includes the costs of the checks before it. */
+async function peekTogether(checks: readonly Check[], store: PeekingStore): Promise<CheckResult[]> {
+  const costs = new Map<string, number>();
+  const together = checks.map((check) => {
+    const cost = (costs.get(check.key) ?? 0) + check.cost;
+    costs.set(check.key, cost);
+    return cost === check.cost ? check : { ...check, cost };
+  });
+  const results = await store.peek(together);
+  return results.map((result, i) =>
+    together[i] === checks[i] ? result : { ...result, cost: checks[i]?.cost ?? result.cost },
+  );
+}
+
+/** A denied request charges nothing, but a check that denies it may begin a block. Only the store can do that. */
+async function beginBlocks(
+  groups: readonly CheckGroup[],
+  peeked: GroupResults,
+  store: GroupStore,
+): Promise<GroupResults> {
+  const isBeginning = groups.map(({ checks }, g) =>
+    checks.some((check, i) => beginsBlock(check, peeked[g]?.[i])),
+  );
+  const beginning = groups.filter((_, g) => isBeginning[g]);
+  if (beginning.length === 0) return peeked;
+  const results = await consumeAll(beginning, store);
+  // a counter may have become lower meanwhile
+  const denied = (allPass(beginning, results) ? await refundAll(beginning, results, store) : results).values();
+  return peeked.map((one, g) => (isBeginning[g] === true ? (denied.next().value ?? one) : one));
 }
 
 function queuedSince(queuedAtMs: number, store: GroupStore): GroupStore {
@@ -113,25 +147,12 @@ async function consumeAll(groups: readonly CheckGroup[], store: GroupStore): Pro
   const outcomes = await Promise.allSettled(groups.map(async ({ checks }) => store.consume(checks, true)));
   const results = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
   const failure = outcomes.find((outcome) => outcome.status === 'rejected');
-  if (failure === undefined && allPass(results)) return results;
+  if (failure === undefined && allPass(groups, results)) return results;
   const refunded = refundAll(groups, results, store);
   if (failure === undefined) return refunded;
   // the request's time is over, so the refund is not awaited
   refunded.catch(() => undefined);
   throw failure.reason;
-}
-
-/** Turns peeked results into those of a denied request: each check includes the costs of the checks before it. */
-function asDenied(checks: readonly Check[], results: readonly CheckResult[]): CheckResult[] {
-  const costs = new Map<string, number>();
-  return results.map((result, i) => {
-    const check = checks[i];
-    if (check === undefined || result.source === 'allow') return result;
-    const cost = (costs.get(check.key) ?? 0) + check.cost;
-    costs.set(check.key, cost);
-    const { used, limit, resetAfterMs, source } = result;
-    return toResult({ ...check, limit }, used + cost <= limit, used, resetAfterMs, source);
-  });
 }
 
 function refundAll(
@@ -148,7 +169,7 @@ async function refundGroup(
   results: readonly CheckResult[],
   store: GroupStore,
 ): Promise<readonly CheckResult[]> {
-  if (results.length === 0 || !passes(results)) return results;
+  if (results.length === 0 || !passesAll(checks, results)) return results;
   const isCharged = checks.map(({ cost, countDenied }) => cost > 0 && !countDenied);
   const charged = checks.filter((_, i) => isCharged[i]);
   if (charged.length === 0) return withFinalCounts(checks, results, [], []);
@@ -169,15 +190,10 @@ function withFinalCounts(
     const check = checks[i];
     const counter = check && latest.get(check.key);
     if (check === undefined || counter === undefined) return result;
-    const { limit, allowed, source } = result;
-    return toResult({ ...check, limit }, allowed, counter.used, counter.resetAfterMs, source);
+    return toRefundedResult({ ...check, limit: result.limit }, result, counter);
   });
 }
 
-function allPass(resultsOf: GroupResults): boolean {
-  return resultsOf.every(passes);
-}
-
-function passes(results: readonly CheckResult[]): boolean {
-  return results.every(({ allowed }) => allowed);
+function allPass(groups: readonly CheckGroup[], resultsOf: GroupResults): boolean {
+  return groups.every(({ checks }, g) => passesAll(checks, resultsOf[g] ?? []));
 }

@@ -1,4 +1,5 @@
-import { type CheckResult, toMeasuredResult } from '../../core/check.js';
+import { type Check, type CheckResult, toRefundedResult } from '../../core/check.js';
+import { capacityOf } from '../../core/counter-kind.js';
 import { unpackArray } from './message-pack.js';
 import { MODES, ONE_BY_ONE, runOf } from './mixed-codec.js';
 import type { Refund } from './refund-codec.js';
@@ -28,18 +29,27 @@ export function encodeMixedRefunds(refunds: readonly Refund[]): {
 }
 
 /**
- * The results as they are after the refunds.
+ * The results as they are after all refunds.
  * @throws {TypeError} if the reply is not from this script
  */
 export function readMixedRefunds(refunds: readonly Refund[], reply: unknown): CheckResult[] {
   const [kind, ...values] = unpackArray(reply);
   if (kind !== EACH || values.length !== 3 * refunds.length) throw new UnexpectedReplyError();
-  return refunds.map(({ check, result }, i) => {
+  const last = new Map(refunds.map(({ check }, i) => [check.key, values.slice(3 * i)]));
+  return refunds.map(({ check, result }) => {
+    const [used, reset, retry] = last.get(check.key) ?? [];
     // the key is not a counter any more
-    if (typeof values[3 * i] === 'string') return result;
-    const used = toInteger(values[3 * i]);
-    const resetAfterMs = toInteger(values[3 * i + 1]);
-    const { retryAfterMs, blocked = false, allowed } = result;
-    return { ...toMeasuredResult(check, { used, resetAfterMs, retryAfterMs, isBlocked: blocked }), allowed };
+    if (typeof used === 'string') return result;
+    const isBlocked = toInteger(retry) < 0;
+    return toRefundedResult(check, result, {
+      used: isBlocked ? unitsOfBlock(check) : toInteger(used),
+      resetAfterMs: toInteger(reset),
+    });
   });
+}
+
+/** The script does not know the limit of a refund, which is what a blocked counter has. */
+function unitsOfBlock(check: Check): number {
+  const capacity = capacityOf(check);
+  return capacity === Infinity ? 0 : capacity;
 }
