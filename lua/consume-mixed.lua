@@ -125,7 +125,7 @@ while args[run] do
           local age = index - newest
           if age > 16 and newest >= 0 then
             value, units = false, 0
-          elseif age >= 0 then
+          elseif age >= 0 and age <= 16 then
             local bottom = unpack('<d', value, 145 - 8 * age)
             if bottom >= 0 and top > bottom and top <= MAX and (age + bottom + top) % 1 == 0 then
               units = top - bottom
@@ -542,8 +542,8 @@ if not all_pass then
     return base[i] - (units >= 0 and units + (part > 0 and 1 or 0) or 0)
   end
 
-  -- Whether the window of a fixed counter ends at a time. Before Redis 7 its end cannot be read exactly: there 50 ms count
-  -- as equal.
+  -- Whether the window of a fixed counter ends at a time. Before Redis 7 its end cannot be read exactly: there 50 ms
+  -- count as equal.
   local function ends_at(i, ends)
     if redis.REDIS_VERSION_NUM then
       return call('PEXPIRETIME', KEYS[i]) == ends
