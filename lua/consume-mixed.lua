@@ -721,7 +721,7 @@ while args[run] do
         call('DEL', key)
       elseif kind == SLIDING and value then
         local newest, total = unpack('<dd', value)
-        local age = index - newest
+        local age, bottom = index - newest, total - base[i]
         if age < 0 then
           age = 0
         end
@@ -734,7 +734,7 @@ while args[run] do
             local older = age == 0 and value:sub(17) or value:sub(9, 16):rep(age - 1) .. value:sub(9, 152 - 8 * age)
             if total > MAX then
               older = older:gsub('........', function(number)
-                return pack('<d', unpack('<d', number) - (total - units))
+                return pack('<d', unpack('<d', number) - bottom)
               end)
             end
             value = pack('<dd', newest + age, total <= MAX and total or units) .. older

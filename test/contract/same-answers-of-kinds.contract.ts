@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { type Check, type CheckResult, passesAll } from '../../src/core/check.js';
+import type { MaybePromise } from '../../src/core/maybe-promise.js';
 import { checkOn, type CounterSpec, skews, specs, type Use, uses } from '../support/random-checks.js';
 import { timedMemory, type TimedRedis, type TimedSubject } from '../support/timed-subjects.js';
 
@@ -110,7 +111,7 @@ class History {
 
   private async same(
     charged: readonly Check[],
-    call: (store: TimedSubject['store'], i: number) => CheckResult[] | Promise<CheckResult[]>,
+    call: (store: TimedSubject['store'], i: number) => MaybePromise<CheckResult[]>,
   ): Promise<CheckResult[][]> {
     const all: CheckResult[][] = [];
     for (const [i, { store }] of this.subjects.entries()) all.push(await call(store, i));
