@@ -164,13 +164,12 @@ export function passesAll(checks: readonly Check[], results: readonly CheckResul
 }
 
 /**
- * Whether a request that is denied with this result begins a block. One that could never pass does not cross the limit.
- * @param result of the check alone; `undefined` if it is not known
+ * Whether a check with this result begins a block. One that could never pass does not cross the limit.
+ * @param result of the check alone
  */
-export function beginsBlock(check: Check, result: Pick<CheckResult, 'allowed' | 'blocked'> | undefined): boolean {
+export function beginsBlock(check: Check, { allowed, blocked }: Pick<CheckResult, 'allowed' | 'blocked'>): boolean {
   const { block, cost } = check;
-  if (block === undefined || cost === 0 || cost > capacityOf(check)) return false;
-  return result === undefined || (!result.allowed && result.blocked !== true);
+  return block !== undefined && cost > 0 && cost <= capacityOf(check) && !allowed && blocked !== true;
 }
 
 /** Whether the counter of a check is a fixed window without blocks: for these there is a faster script. */

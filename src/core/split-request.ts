@@ -125,7 +125,7 @@ async function beginBlocks(
   store: GroupStore,
 ): Promise<GroupResults> {
   const isBeginning = groups.map(({ checks }, g) =>
-    checks.some((check, i) => beginsBlock(check, peeked[g]?.[i])),
+    (peeked[g] ?? []).some((result, i) => checks[i] !== undefined && beginsBlock(checks[i], result)),
   );
   const beginning = groups.filter((_, g) => isBeginning[g]);
   if (beginning.length === 0) return peeked;

@@ -25,6 +25,8 @@ export interface TimedRedis extends TimedSubject {
   readonly client: Redis;
   /** The key in Redis. */
   full(key: string): string;
+  /** What a key holds; the error of a key of another type; `undefined` without a key. */
+  valueOf(key: string): Promise<string | undefined>;
   /** The keys without an expiry. */
   sweep(): Promise<string[]>;
   /** Deletes all keys of the store. */
@@ -115,10 +117,15 @@ function partsOf(
   namespace: string,
   clock: FakeClock,
   full: (key: string) => string,
-): Pick<TimedRedis, 'client' | 'clock' | 'full' | 'sweep' | 'timeLeft' | 'clear'> {
+): Pick<TimedRedis, 'client' | 'clock' | 'full' | 'valueOf' | 'sweep' | 'timeLeft' | 'clear'> {
   const keys = (): Promise<string[]> => keysOf(client, namespace);
   const del = async (names: readonly string[]): Promise<void> => {
     await Promise.all(names.map((name) => client.del(name)));
+  };
+  const timeLeft = async (name: string): Promise<number | undefined> => {
+    const [exists, ends] = [await client.exists(name), await client.hget(endsKey(name), name)];
+    const left = exists === 0 || ends === null ? -1 : Number(ends) - clock.nowMs;
+    return left < 0 ? undefined : left;
   };
   return {
     client,
@@ -129,11 +136,12 @@ function partsOf(
       const ends = await Promise.all(names.map((name) => client.hexists(endsKey(name), name)));
       return names.filter((_, i) => ends[i] === 0);
     },
-    timeLeft: async ({ key }) => {
+    timeLeft: async ({ key }) => timeLeft(full(key)),
+    valueOf: async (key) => {
       const name = full(key);
-      const [exists, ends] = [await client.exists(name), await client.hget(endsKey(name), name)];
-      const left = exists === 0 || ends === null ? -1 : Number(ends) - clock.nowMs;
-      return left < 0 ? undefined : left;
+      const value = await client.getBuffer(name).catch((error: unknown) => (error as Error).message);
+      const left = await timeLeft(name);
+      return left === undefined || value === null ? undefined : value.toString('latin1');
     },
     clear: async () => {
       const names = await keys();
