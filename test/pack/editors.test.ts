@@ -132,7 +132,7 @@ const MISTAKES_IN_OVERLOADS: [code: string, message: string][] = [
 const HOVERED: [code: string, text: string][] = [
   ["@|FreqLimit({ window: '1m', limit: 5 })", "countWhen: 'failure' })`. Several of these decorators"],
   ["@|FreqLimit('login')", "Applies a rule of the module's `namedRules`"],
-  ["@|FreqLimit('1m', 5)", 'length of the fixed window'],
+  ["@|FreqLimit('1m', 5)", 'length of the window'],
   ["@|FreqLimit('login', { limit: 3 })", 'with changes'],
   ['@FreqLimit(|defineRule({ window: process.env["W"] ?? 60, limit: "5" }))', 'Checks a rule at once'],
 ];
