@@ -57,7 +57,7 @@
 --            * If the server's clock was set back, a state from the future counts as one of now.
 --            * Only the sub-window or period that was charged is refunded. A bucket gets back what has not flowed in
 --              since the charge. No counter is created by a refund, none falls below 0, and no expiry is prolonged.
---            * Sums are exact up to 2^53 - 1. Where a product is larger, a bucket refills less, by at most a 2^-49th.
+--            * Sums are exact up to 2^53 - 1. A bucket with a window of more than 139 years refills a little less.
 -- Cluster    all KEYS of a call are in one slot.
 --
 -- In the common case all requests pass: each counter is charged the sum of the costs, and the caller computes the
@@ -124,7 +124,7 @@ while args[run] do
           local age = index - newest
           if age > 16 and newest >= 0 then
             value, units = false, 0
-          elseif age >= 0 then
+          elseif age >= 0 and age <= 16 then
             local bottom = unpack('<d', value, 145 - 8 * age)
             if bottom >= 0 and top > bottom and top <= MAX and (age + bottom + top) % 1 == 0 then
               units = top - bottom
@@ -216,7 +216,7 @@ while args[run] do
       local value, units, left = pcall('GET', KEYS[i]), 0, cost > 0 and window or 0
       if value then
         units = NAN
-        if #value < 16 and value:find('^[1-9]%d*$') then
+        if #value > 0 and #value < 16 and value:find('^[1-9]%d*$') then
           left = call('PTTL', KEYS[i])
           if left >= 0 and left <= window then
             units = tonumber(value)
@@ -246,6 +246,26 @@ if not all_pass then
   -- For each key: the error if it is not a counter; until when it is blocked.
   local problems, blocked_until = {}, {}
 
+  -- a * b / by, as a whole number and a rest, for a and b below by.
+  local function divide_product(a, b, by)
+    local quotient, rest = 0, a * b
+    if rest <= MAX then
+      rest = fmod(rest, by)
+      return (a * b - rest) / by, rest
+    elseif by > 2 ^ 42 then
+      -- rounds down by more than the errors of the other operations
+      quotient = a / by * b * (1 - 2 ^ -50)
+      return floor(quotient), floor(quotient % 1 * by)
+    end
+    rest = 0
+    for place = 40, 0, -10 do
+      local product = rest * 1024 + floor(b / 2 ^ place) % 1024 * a
+      rest = fmod(product, by)
+      quotient = quotient * 1024 + (product - rest) / by
+    end
+    return quotient, rest
+  end
+
   -- What flows into a bucket in some time: whole units, and parts of a unit.
   local function flow_in(elapsed, refill, window)
     local flow = elapsed * refill
@@ -255,14 +275,8 @@ if not all_pass then
     end
     local rest, more = fmod(elapsed, window), fmod(refill, window)
     local whole = (elapsed - rest) / window * refill + (refill - more) / window * rest
-    flow = rest * more
-    if flow <= MAX then
-      local part = fmod(flow, window)
-      return whole + (flow - part) / window, part
-    end
-    -- 1 - 2^-50, which rounds down by more than the errors of the other operations
-    local units = rest / window * more * (1 - 2 ^ -50)
-    return whole + floor(units), floor((units - floor(units)) * window)
+    local units, part = divide_product(rest, more, window)
+    return whole + units, part
   end
 
   -- How long so much takes to flow into a bucket.
@@ -525,8 +539,8 @@ if not all_pass then
     return base[i] - (units >= 0 and units + (part > 0 and 1 or 0) or 0)
   end
 
-  -- Whether the window of a fixed counter ends at a time. Before Redis 7 its end cannot be read exactly: there 50 ms count
-  -- as equal.
+  -- Whether the window of a fixed counter ends at a time. Before Redis 7 its end cannot be read exactly: there 50 ms
+  -- count as equal.
   local function ends_at(i, ends)
     if redis.REDIS_VERSION_NUM then
       return call('PEXPIRETIME', KEYS[i]) == ends

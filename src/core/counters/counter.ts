@@ -95,6 +95,10 @@ function longestBlockMs(of: CountedCheck, nowMs: number): number {
 /** From when on a counter holds nothing that matters. */
 export function expiresAtMs(counter: Counter, of: CountedCheck, nowMs: number): number {
   const state = stateAt(counter, of, nowMs);
-  const resetAfterMs = state === undefined ? 0 : countingOf(of).resetAfterMs(state, of, nowMs) + 1;
-  return Math.max(nowMs + resetAfterMs, counter.blockedUntilMs ?? 0, (counter.offences?.untilMs ?? 0) + 1);
+  const { blockedUntilMs = nowMs, offences } = counter;
+  const untilMs = Math.max(nowMs, blockedUntilMs, (offences?.untilMs ?? 0) + 1);
+  if (state === undefined) return untilMs;
+  // the last millisecond of a fixed window belongs to it
+  const last = of.kind.type === 'fixed-window' ? 1 : 0;
+  return Math.max(untilMs, nowMs + countingOf(of).resetAfterMs(state, of, nowMs) + last);
 }
