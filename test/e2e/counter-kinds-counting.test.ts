@@ -65,8 +65,9 @@ describe.each(EVERYWHERE)('on %s, in %s', (platform, kind) => {
         expect([response.status, remaining(response)['x']]).toEqual([counted, left]);
       }
       expect((await send(free)).status).toBe(429);
-      if (kind === 'redis')
-        expect(await keysOf(suite.client, suite.namespace)).toHaveLength(hasLadder(counter) ? 2 : 1);
+      const kept = kind === 'redis' ? await keysOf(suite.client, suite.namespace) : [];
+      // refunds leave no counter; a ladder has a key for its steps
+      expect(kept).toHaveLength(kind === 'redis' ? (hasLadder(counter) ? 2 : 1) : 0);
     });
 
     it('refunds only the charge: the times in headers go back as well', async () => {
@@ -104,7 +105,7 @@ describe.each(EVERYWHERE)('on %s, in %s', (platform, kind) => {
       const response = await send(4);
       const { message } = (await response.json()) as { message: string };
       expect(response.status).toBe(429);
-      if (isBucket(counter)) expect(message).toContain('costs more than a limit allows at once');
+      expect(message.includes('costs more than a limit allows at once')).toBe(isBucket(counter));
       expect((await send(3)).status).toBe(200);
     });
 

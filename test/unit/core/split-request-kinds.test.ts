@@ -29,7 +29,7 @@ const blocking = (key: string): Check => check(key, { block: BLOCK, limit: 2 });
 
 describe.each(['charge', 'peekFirst'] as const)('a request in groups, with %s', (way) => {
   it('passes though a shadow rule would deny it', async () => {
-    const { store, ...ways } = subject();
+    const ways = subject();
     const tried = check('s', { kind: SLIDING, shadow: true, limit: 1 });
     for (const used of [1, 2, 3]) {
       const [first, second] = await ways[way](check('a', { limit: 9 }), tried);
