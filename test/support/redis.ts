@@ -34,19 +34,35 @@ export async function countsOf(client: Redis, namespace: string): Promise<number
   return Promise.all(keys.map(async (key) => Number(await client.get(key))));
 }
 
-/** The counters of a namespace that are not an integer above 0 with an expiry of at most their window. */
+/** The faults of the counters in a namespace: without an expiry, with one that is too late, or not a counter. */
 export async function sweep(client: Redis | Cluster, namespace: string): Promise<string[]> {
   const faults: string[] = [];
   for (const key of await keysOf(client, namespace)) {
-    const [left, value] = await Promise.all([client.pttl(key), client.get(key)]);
+    const [left, value] = await Promise.all([client.pttl(key), client.getBuffer(key)]);
     // it may expire between the two commands
     if (left === -2 || value === null) continue;
-    const windowMs = Number(/:(\d+):/.exec(key)?.[1]);
     if (left < 0) faults.push(`${key} never expires`);
-    // beyond 2^52 the client reads integers inexactly
-    if (left > windowMs && left < 2 ** 52) faults.push(`${key} expires in ${left} ms, more than its window`);
-    if (!Number.isInteger(Number(value)) || Number(value) < 1) faults.push(`${key} is ${value}`);
+    else faults.push(...faultsOf(key, left, value));
   }
+  return faults;
+}
+
+/** A block is 4 and the time of its end, in 18 digits. */
+const BLOCK = /^4\d{18}$/;
+/** The sizes of the states of other kinds, by what follows the length of the window in keys. */
+const STATE_SIZES: Readonly<Record<string, number>> = { s: 152, b: 24 };
+
+function faultsOf(key: string, left: number, value: Buffer): string[] {
+  const text = value.toString('latin1');
+  if (BLOCK.test(text) || key.endsWith('!offences')) return [];
+  const [, window, kind = ''] = /~[\w-]{10}:(\d*)([^:]*):/.exec(key) ?? [];
+  const size = kind.includes('@') ? 16 : STATE_SIZES[kind];
+  if (size !== undefined) return value.length === size ? [] : [`${key} has ${value.length} bytes`];
+  const windowMs = Number(window);
+  const faults: string[] = [];
+  // beyond 2^52 the client reads integers inexactly
+  if (left > windowMs && left < 2 ** 52) faults.push(`${key} expires in ${left} ms, more than its window`);
+  if (!Number.isInteger(Number(text)) || Number(text) < 1) faults.push(`${key} is ${text}`);
   return faults;
 }
 

@@ -120,12 +120,12 @@ export class RedisStore implements Store {
 
   async reset(checks: readonly Check[]): Promise<void> {
     if (checks.length === 0) return;
-    const counters = this.withHashTags(checks).map(keysOf);
+    const keys = this.withHashTags(checks).map(keysOf);
     const deadline = new Deadline(this.options.timeoutMs);
     const { connection, servers } = this.parts;
     try {
       await deadline.wait(connection.open());
-      const calls = servers.isCluster ? counters : [counters.flat()];
+      const calls = servers.isCluster ? keys : [keys.flat()];
       await Promise.all(calls.map((call) => this.delete(call, deadline)));
     } catch (error) {
       throw toFailure(error);
@@ -206,7 +206,7 @@ export class RedisStore implements Store {
   }
 }
 
-/** The keys of a counter: its own, and the one that counts its blocks, which is in the same slot. */
+/** The keys of a counter: also the one that counts its blocks, because a check of the service may not say that it has blocks. */
 function keysOf({ key }: Check): string[] {
   return [key, `${key}!offences`];
 }

@@ -20,7 +20,7 @@ describe.each(KINDS.map((kind) => [kind.type, kind] as const))(
       limit: 2,
       cost: 1,
       countDenied: false,
-      isShadow: false,
+      shadow: false,
       block: { stepsMs: [5_000], forgiveAfterMs: 100_000 },
       ...parts,
     });
@@ -125,7 +125,7 @@ describe.each(KINDS.map((kind) => [kind.type, kind] as const))(
 
     it('of a shadow rule denies no request', () => {
       const [counter, other] = [newCounter(), newCounter()];
-      const shadow = check({ isShadow: true });
+      const shadow = check({ shadow: true });
       const real = check({ limit: 100, kind: { type: 'fixed-window' } });
       const results = [1, 2, 3, 4].map(() => decide([shadow, real], [counter, other], START));
       expect(results.map(([first]) => first?.isBlocked)).toEqual([false, false, true, true]);
