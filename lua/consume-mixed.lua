@@ -50,8 +50,9 @@
 --            block        for any kind: 4, and the end of the block with 18 digits. To consume.lua it is a large number
 --            key!offences   how often the key was blocked, if there are several steps
 -- Promises   * A request is charged as a whole or, if a check denies it, not at all (except countDenied, and blocks).
---            * A check begins a block if it denies its request itself, whatever other checks say. A block lasts its
---              step, and at least until the counter is as new. Requests and refunds change nothing about it.
+--            * A check begins a block if it denies its request itself, whatever other checks say, and its cost is not
+--              above its limit. A block lasts its step, and at least until the counter is as new. Requests and refunds
+--              change nothing about it.
 --            * A key is created with its expiry in one command. No write removes an expiry. If something else did, the
 --              window ends all the same, and the key gets its expiry back in the next sub-window or period.
 --            * If the server's clock was set back, a state from the future counts as one of now.
@@ -376,7 +377,9 @@ if not all_pass then
   end
 
   local function read_block(i, value)
-    local ends, latest = tonumber(value:sub(2)), now + longest_block(i)
+    local ends = tonumber(value:sub(2))
+    -- a check of a rule without blocks does not know how long they are
+    local latest = args[run_of[i]] >= WITH_BLOCK and now + longest_block(i) or ends
     values[i] = false
     if ends > now then
       blocked_until[i], is_wrong[i] = ends < latest and ends or latest, ends > latest
@@ -625,7 +628,8 @@ if not all_pass then
       end
     end
     for j = 1, err and 0 or count do
-      if excess[j] > 0 and costs[j] > 0 and modes[j] < PEEK then
+      -- a request that could never pass does not cross the limit
+      if excess[j] > 0 and costs[j] > 0 and costs[j] <= limits[j] and modes[j] < PEEK then
         begin_block(keys[j])
       end
     end

@@ -3,7 +3,6 @@ import type { Check, OnStoreError } from '../core/check.js';
 import { type FreqLimitError, formatForLog, invalidCheck } from '../core/errors.js';
 import type { KeyHasher } from '../core/key-hash.js';
 import { BOOLEAN, COUNT, NOT_EMPTY, OptionReader } from '../core/validate.js';
-import { blockFor } from './block.js';
 import { textOf, textOfAll } from './key/key-text.js';
 import type { KeyValue } from './key/key-types.js';
 import { NormalizeError } from './key/normalize.js';
@@ -126,7 +125,7 @@ export class ServiceChecks {
       kind,
       limit,
       cost,
-      block: blockFor(this.kinds.blockOf(check, reader), cost, limit, kind),
+      block: this.kinds.blockOf(check, reader),
       countDenied: reader.optional('countDenied', check.countDenied, BOOLEAN) ?? this.options.countDenied,
       shadow: false,
       onStoreError:
@@ -152,7 +151,7 @@ export class ServiceChecks {
       kind,
       limit,
       cost,
-      block: blockFor(rule.block, cost, limit, kind),
+      block: rule.block,
       countDenied: rule.countDenied,
       shadow: false,
       onStoreError: rule.onStoreError,

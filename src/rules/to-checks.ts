@@ -3,7 +3,6 @@ import type { Check } from '../core/check.js';
 import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/counter-key.js';
 import { all, andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { LimitedRequest } from '../core/request.js';
-import { blockFor } from './block.js';
 import { constantOrResult, evaluate, validCount, validSpan } from './evaluate.js';
 import type { CompiledKey } from './key/key-types.js';
 import { TooLongError } from './key/spellings.js';
@@ -199,7 +198,7 @@ function toCheck(
     kind,
     limit,
     cost,
-    block: blockFor(rule.block, cost, ownLimit, kind),
+    block: rule.block,
     countDenied,
     shadow,
     onStoreError,

@@ -48,7 +48,9 @@ export function countingOf({ kind }: CounterOf): Counting<CounterKind, CounterSt
 export function stateAt(counter: Counter, of: CountedCheck, nowMs: number): CounterState | undefined {
   const { blockedUntilMs = nowMs, state } = counter;
   if (blockedUntilMs > nowMs) {
-    counter.blockedUntilMs = Math.min(blockedUntilMs, nowMs + longestBlockMs(of, nowMs));
+    // a check without a block does not know how long blocks are
+    if (of.block !== undefined)
+      counter.blockedUntilMs = Math.min(blockedUntilMs, nowMs + longestBlockMs(of, nowMs));
     return undefined;
   }
   if (state === undefined) return undefined;
