@@ -52,7 +52,7 @@ const WINDOW = /:(?:(\d+)([sb]?)|[a-z]+[^:@]*@[^:]+):/;
 const BLOCK = /^4(\d{18})$/;
 const CLOCK_ERROR_MS = 2_000;
 
-/** What is wrong with a counter, given what its key says about it. */
+/** The faults of a counter, given what its key says about it. */
 function faultsOf(value: Buffer, leftMs: number, key: string): string[] {
   const text = value.toString('latin1');
   const isOffences = key.endsWith('!offences');

@@ -172,7 +172,7 @@ describe('blockFor', () => {
     expect(check({}).block).toBeUndefined();
   });
 
-  it('is no block of a shadow rule', () => {
+  it('does not apply to a shadow rule', () => {
     expect(check({ blockFor: '1h', shadow: true }).block).toBeUndefined();
   });
 
