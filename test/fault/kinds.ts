@@ -42,13 +42,15 @@ export const BUCKET: LoadKind = {
   parts: (burst) => ({ windowMs: BUCKET_WINDOW_MS, limit: 1, kind: { type: 'token-bucket', burst } }),
 };
 
+export const BLOCK = kindOf('block', HOUR, { kind: FIXED_WINDOW, block: LADDER });
+
 /** One of each kind, so that requests with several checks have all mixtures. */
 export const MIXED: readonly LoadKind[] = [
   PLAIN,
   kindOf('sliding', SLIDING_HOUR, { kind: SLIDING }),
   BUCKET,
   kindOf('calendar', 'day@utc', { kind: CALENDAR }),
-  kindOf('block', HOUR, { kind: FIXED_WINDOW, block: LADDER }),
+  BLOCK,
   kindOf('sliding-block', SLIDING_HOUR, { kind: SLIDING, block: LADDER }),
 ];
 
@@ -79,3 +81,11 @@ export function storedIn(value: Buffer): Stored {
 
 /** The end of a key that counts how often a counter was blocked. */
 export const OFFENCES = '!offences';
+
+/**
+ * Units that refunds may leave in a counter. A token bucket refills while a charge waits for its refund, and each refund
+ * gives back only what has not refilled.
+ */
+export function leftByRefunds(key: string): number {
+  return /:\d+b:/.test(key) ? 1 : 0;
+}
