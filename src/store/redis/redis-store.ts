@@ -120,12 +120,12 @@ export class RedisStore implements Store {
 
   async reset(checks: readonly Check[]): Promise<void> {
     if (checks.length === 0) return;
-    const keys = this.withHashTags(checks).flatMap(keysOf);
+    const counters = this.withHashTags(checks).map(keysOf);
     const deadline = new Deadline(this.options.timeoutMs);
     const { connection, servers } = this.parts;
     try {
       await deadline.wait(connection.open());
-      const calls = servers.isCluster ? keys.map((key) => [key]) : [keys];
+      const calls = servers.isCluster ? counters : [counters.flat()];
       await Promise.all(calls.map((call) => this.delete(call, deadline)));
     } catch (error) {
       throw toFailure(error);
@@ -206,7 +206,7 @@ export class RedisStore implements Store {
   }
 }
 
-/** All keys of a counter: with blocks, also the one that counts them. */
-function keysOf({ key, block }: Check): string[] {
-  return block === undefined ? [key] : [key, `${key}!offences`];
+/** The keys of a counter: its own, and the one that counts its blocks, which is in the same slot. */
+function keysOf({ key }: Check): string[] {
+  return [key, `${key}!offences`];
 }

@@ -100,7 +100,7 @@ describe('the check of a rule', () => {
 describe('functions of a rule', () => {
   it('return the window, the limit and the burst of a token bucket', async () => {
     const rule = { ...BUCKET, window: () => '2m', limit: () => 7, burst: async () => 3, cost: () => 2 };
-    const [first] = await requests(rule)();
+    const [first] = await Promise.resolve(requests(rule)());
     expect(first).toMatchObject({ windowMs: 120_000, limit: 7, cost: 2, kind: { burst: 3 } });
     expect(first!.group).toMatch(/:120000b:$/);
     expect(check({ ...BUCKET, limit: () => 7 })).toMatchObject({ kind: { burst: 7 } });
