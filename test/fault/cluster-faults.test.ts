@@ -25,7 +25,7 @@ import {
   used,
 } from './cluster-suite.js';
 import { FaultTable } from './cluster-table.js';
-import { BLOCK, leftByRefunds, mixedKind } from './kinds.js';
+import { BLOCK, leftByRefunds, MIXED, mixedKind } from './kinds.js';
 
 const table = new FaultTable();
 
@@ -111,6 +111,25 @@ describe('a slot that moves', () => {
     expect(unitsOf('denied')).toEqual([]);
     expect(counters.filter(({ isBlocked }) => isBlocked).map(({ key }) => key)).toEqual([shop.keyOf(full)]);
     expect(counters.filter(({ leftMs }) => leftMs < 0)).toEqual([]);
+  });
+
+  it('and stays half moved begins blocks, and lets counters be reset', async () => {
+    const shop = await open({ cluster: cluster.nodes }, { hashTag: () => 'reset' });
+    // one of them has moved, the others have not
+    const checks = [1, 2].flatMap((i) => MIXED.map((kind) => shop.ofKind(kind, kind.name, String(i), 1)));
+    await consume(shop, ...checks);
+    const home = homeOf(shop, checks[0]!);
+    const [from, to] = [cluster.primaries[home]!, cluster.primaries[(home + 1) % 3]!];
+    await cluster.moveSlot(shop.slotOf(checks[0]!), from, to, async () => {
+      for (const one of checks) {
+        const [result] = await consume(shop, one);
+        expect(result).toMatchObject({ allowed: false, source: 'store' });
+        expect(result!.blocked).toBe(one.block === undefined ? undefined : true);
+      }
+      await shop.store.reset(checks);
+    });
+    expect(await countersOf(shop)).toEqual([]);
+    expect(shop.lines).toEqual([]);
   });
 });
 
