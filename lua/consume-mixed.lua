@@ -48,7 +48,8 @@
 --                         totals was charged in between. A window has 16 sub-windows, and 17 can lie in it in part.
 --            bucket       three doubles: a time, and the units used then: whole ones, and parts of 1 / window of a unit
 --            block        for any kind: 4, and the end of the block with 18 digits. To consume.lua it is a large number
---            key!offences   how often the key was blocked, if there are several steps
+--            key!offences   how often the key was blocked, if there are several steps. Blocks that begin while the slot
+--                           of a Cluster moves are not counted
 -- Promises   * A request is charged as a whole or, if a check denies it, not at all (except countDenied, and blocks).
 --            * A check begins a block if it denies its request itself, whatever other checks say, and its cost is not
 --              above its limit. A block lasts its step, and at least until the counter is as new. Requests and refunds
@@ -690,7 +691,8 @@ if not all_pass then
       call('SET', KEYS[i], format('4%018.0f', ends), 'PX', format('%d', ends - now))
     end
     if begun[i] and begun[i][2] then
-      call('SET', KEYS[i] .. '!offences', format('%d', begun[i][1]), 'PX', format('%d', begun[i][2]))
+      -- fails while the slot moves to another server, because the key may be on either
+      pcall('SET', KEYS[i] .. '!offences', format('%d', begun[i][1]), 'PX', format('%d', begun[i][2]))
     end
     used[i], is_wrong[i] = base[i], false
   end
