@@ -91,7 +91,8 @@ describe.each(KINDS.map((kind) => [kind.type, kind] as const))(
     it('begins if the check denies the request as well as another one', () => {
       const [counter, other] = [newCounter(), newCounter()];
       const shut = check({ limit: 0, kind: { type: 'fixed-window' }, block: undefined });
-      const results = decide([check({ cost: 3 }), shut], [counter, other], START);
+      decide([check({ cost: 2 })], [counter], START);
+      const results = decide([check(), shut], [counter, other], START);
       expect(results.map(({ isBlocked }) => isBlocked)).toEqual([true, false]);
     });
 
