@@ -65,6 +65,14 @@ describe('NODE_DEBUG=freq-limit', () => {
     expect(lines[2]).toMatch(/key fl:SmsController\.send\.phone~\S+:60000:#[\w-]{22};/);
   });
 
+  it('says that a client is blocked', async () => {
+    const rule = { name: 'block', window: '1m', limit: 1, key: 'all:x', blockFor: '1h' } as const;
+    const { lines } = await linesOf([{ phone: '1' }, { phone: '2' }], { rules: [rule] });
+    expect(lines.at(-1)).toMatch(
+      /^#2 SmsController\.send verdict: denied, source store; "block" denied, blocked, retryAfterMs 3600000, used 1 of 1, /,
+    );
+  });
+
   it('prints nothing if it is not set', async () => {
     const { statuses, lines } = await linesOf([{ phone: PHONE }], { NODE_DEBUG: '' });
     expect([statuses, lines]).toEqual([[200], []]);
