@@ -48,7 +48,8 @@
 --                         totals was charged in between. A window has 16 sub-windows, and 17 can lie in it in part.
 --            bucket       three doubles: a time, and the units used then: whole ones, and parts of 1 / window of a unit
 --            block        for any kind: 4, and the end of the block with 18 digits. To consume.lua it is a large number
---            key!offences   how often the key was blocked, if there are several steps
+--            key!offences   how often the key was blocked, if there are several steps. Blocks that begin while the slot
+--                           of a Cluster moves are not counted
 -- Promises   * A request is charged as a whole or, if a check denies it, not at all (except countDenied, and blocks).
 --            * A check begins a block if it denies its request itself, whatever other checks say, and its cost is not
 --              above its limit. A block lasts its step, and at least until the counter is as new. Requests and refunds
@@ -125,7 +126,7 @@ while args[run] do
           local age = index - newest
           if age > 16 and newest >= 0 then
             value, units = false, 0
-          elseif age >= 0 then
+          elseif age >= 0 and age <= 16 then
             local bottom = unpack('<d', value, 145 - 8 * age)
             if bottom >= 0 and top > bottom and top <= MAX and (age + bottom + top) % 1 == 0 then
               units = top - bottom
@@ -217,7 +218,7 @@ while args[run] do
       local value, units, left = pcall('GET', KEYS[i]), 0, cost > 0 and window or 0
       if value then
         units = NAN
-        if #value < 16 and value:find('^[1-9]%d*$') then
+        if #value > 0 and #value < 16 and value:find('^[1-9]%d*$') then
           left = call('PTTL', KEYS[i])
           if left >= 0 and left <= window then
             units = tonumber(value)
@@ -542,8 +543,8 @@ if not all_pass then
     return base[i] - (units >= 0 and units + (part > 0 and 1 or 0) or 0)
   end
 
-  -- Whether the window of a fixed counter ends at a time. Before Redis 7 its end cannot be read exactly: there 50 ms count
-  -- as equal.
+  -- Whether the window of a fixed counter ends at a time. Before Redis 7 its end cannot be read exactly: there 50 ms
+  -- count as equal.
   local function ends_at(i, ends)
     if redis.REDIS_VERSION_NUM then
       return call('PEXPIRETIME', KEYS[i]) == ends
@@ -690,7 +691,8 @@ if not all_pass then
       call('SET', KEYS[i], format('4%018.0f', ends), 'PX', format('%d', ends - now))
     end
     if begun[i] and begun[i][2] then
-      call('SET', KEYS[i] .. '!offences', format('%d', begun[i][1]), 'PX', format('%d', begun[i][2]))
+      -- fails while the slot moves to another server, because the key may be on either
+      pcall('SET', KEYS[i] .. '!offences', format('%d', begun[i][1]), 'PX', format('%d', begun[i][2]))
     end
     used[i], is_wrong[i] = base[i], false
   end

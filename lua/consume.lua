@@ -34,7 +34,8 @@
 -- Promises   * A request is charged as a whole or, if a check denies it, not at all (except countDenied):
 --              no count, no new key, no changed expiry.
 --            * Every counter that the script touches has an expiry afterwards, at most its window, whatever made it,
---              whether a request passes or not. Only a block (see consume-mixed.lua) may last longer. A counter with PTTL 0 is in its last millisecond and is not changed.
+--              whether a request passes or not. Only a block (see consume-mixed.lua) may last longer. A counter with
+--              PTTL 0 is in its last millisecond and is not changed.
 --            * Between an increment and its expiry, no call can fail because of the value of a key.
 -- Cluster    all KEYS of a call are in one slot.
 --

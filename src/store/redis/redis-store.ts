@@ -120,12 +120,13 @@ export class RedisStore implements Store {
 
   async reset(checks: readonly Check[]): Promise<void> {
     if (checks.length === 0) return;
-    const keys = this.withHashTags(checks).map(keysOf);
+    const keys = this.withHashTags(checks).flatMap(keysOf);
     const deadline = new Deadline(this.options.timeoutMs);
     const { connection, servers } = this.parts;
     try {
       await deadline.wait(connection.open());
-      const calls = servers.isCluster ? keys : [keys.flat()];
+      // while a slot moves, a call can have one key only
+      const calls = servers.isCluster ? keys.map((key) => [key]) : [keys];
       await Promise.all(calls.map((call) => this.delete(call, deadline)));
     } catch (error) {
       throw toFailure(error);
