@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { Decision } from '../../src/core/counters/decide.js';
 import { callMixed, type KeyedCheck, type MixedRequest } from '../support/mixed-script.js';
 import { plainClient } from '../support/redis.js';
 import { type Server, startServer } from '../support/server.js';
@@ -58,7 +59,7 @@ describe('lua/consume-mixed.lua on a server', () => {
     }));
     const [first] = await callMixed(client, requests.slice(2, 3));
     for (let i = 0; i < 2; i++) await callMixed(client, [...requests, ...over]);
-    const token = (first as [{ token: number }])[0].token;
+    const token = (first as readonly [Decision])[0].token!;
     await callMixed(client, [{ type: 'refund', check: checksOf('a')[2]!, token }]);
     await client.wait(1, 5_000);
     const keys = (await client.keys('*')).sort();

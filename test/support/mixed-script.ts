@@ -174,6 +174,6 @@ export async function callMixed(
   mustRead = false,
 ): Promise<Answer[]> {
   const { keys, arg } = encode(requests, mustRead);
-  const reply = await client.evalBuffer(consumeMixedLua, keys.length, ...keys, arg);
+  const reply = await client.callBuffer('EVAL', consumeMixedLua, keys.length, ...keys, arg);
   return decode(requests, keys, reply as Buffer);
 }

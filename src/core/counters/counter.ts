@@ -41,7 +41,7 @@ const COUNTINGS = {
 
 /** How a counter counts. A counter has only states of its own kind. */
 export function countingOf({ kind }: CounterOf): Counting<CounterKind, CounterState> {
-  return COUNTINGS[kind.type] as unknown as Counting<CounterKind, CounterState>;
+  return COUNTINGS[kind.type];
 }
 
 /** The units that a counter can have without denying anything. A bucket that nothing flows into has none. */
