@@ -82,6 +82,26 @@ describe('lua/consume-mixed.lua on a server', () => {
     expect(await replica.keys('*')).toEqual([]);
   });
 
+  it('charges nothing if the user lacks a permission', async () => {
+    const { client } = await start();
+    // Redis 5 has no users
+    const rules = ['on', 'nopass', '~*', '&*', '+@all', '-get'];
+    const hasUsers = await client.call('ACL', 'SETUSER', 'limited', ...rules).then(
+      () => true,
+      () =>
+        client.call('ACL', 'SETUSER', 'limited', ...rules.filter((rule) => rule !== '&*')).then(
+          () => true,
+          () => false,
+        ),
+    );
+    if (!hasUsers) return;
+    await client.call('AUTH', 'limited', '');
+    await expect(callMixed(client, [{ type: 'consume', checks: checksOf('a') }])).rejects.toThrow(
+      /NOPERM|can't run this command/,
+    );
+    expect(await client.keys('*')).toEqual([]);
+  });
+
   it('charges nothing if the server is full', async () => {
     const { client } = await start();
     await callMixed(client, [{ type: 'consume', checks: checksOf('old') }]);

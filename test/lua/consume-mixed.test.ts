@@ -256,6 +256,13 @@ describe('lua/consume-mixed.lua', () => {
       expect(await dump()).toEqual(before);
     });
 
+    it('begins no block by a request with a key that is not a counter', async () => {
+      await client.set(at('bad'), 'abc', 'PX', HOUR);
+      const over = checkOf(type, { cost: 9, block: LADDER });
+      expect(await consume(over, checkOf('fixed-window', { key: at('bad') }))).toBe(NOT_A_COUNTER);
+      expect(await keysOf(client, namespace)).toEqual([at('bad')]);
+    });
+
     it('counts a window of a millisecond and the longest one', async () => {
       for (const windowMs of [1, MAX]) {
         const check = checkOf(type, { key: at(String(windowMs)), windowMs, block: LADDER });
@@ -433,10 +440,5 @@ describe('lua/consume-mixed.lua', () => {
     const set = ['TIME', 'GET', 'GET', 'GET', 'SETRANGE', 'SETRANGE', 'SETRANGE'];
     // another script may have called TIME meanwhile
     expect(commands.filter((name, at) => name !== 'TIME' || at === 0)).toEqual(set);
-  });
-
-  it('returns the error of Redis for a key that is not a counter', async () => {
-    await client.set(at('a'), 'x', 'PX', HOUR);
-    expect(await consume(checkOf('sliding-window'))).toBe(NOT_A_COUNTER);
   });
 });
