@@ -48,10 +48,12 @@
 --                         totals was charged in between. A window has 16 sub-windows, and 17 can lie in it in part.
 --            bucket       three doubles: a time, and the units used then: whole ones, and parts of 1 / window of a unit
 --            block        for any kind: 4, and the end of the block with 18 digits. To consume.lua it is a large number
---            key!offences   how often the key was blocked, if there are several steps
+--            key!offences   how often the key was blocked, if there are several steps. Blocks that begin while the slot
+--                           of a Cluster moves are not counted
 -- Promises   * A request is charged as a whole or, if a check denies it, not at all (except countDenied, and blocks).
---            * A check begins a block if it denies its request itself, whatever other checks say. A block lasts its
---              step, and at least until the counter is as new. Requests and refunds change nothing about it.
+--            * A check begins a block if it denies its request itself, whatever other checks say, and its cost is not
+--              above its limit. A block lasts its step, and at least until the counter is as new. Requests and refunds
+--              change nothing about it.
 --            * A key is created with its expiry in one command. No write removes an expiry. If something else did, the
 --              window ends all the same, and the key gets its expiry back in the next sub-window or period.
 --            * If the server's clock was set back, a state from the future counts as one of now.
@@ -390,7 +392,9 @@ if not all_pass then
   end
 
   local function read_block(i, value)
-    local ends, latest = tonumber(value:sub(2)), now + longest_block(i)
+    local ends = tonumber(value:sub(2))
+    -- a check of a rule without blocks does not know how long they are
+    local latest = args[run_of[i]] >= WITH_BLOCK and now + longest_block(i) or ends
     values[i] = false
     if ends > now then
       blocked_until[i], is_wrong[i] = ends < latest and ends or latest, ends > latest
@@ -639,7 +643,8 @@ if not all_pass then
       end
     end
     for j = 1, err and 0 or count do
-      if excess[j] > 0 and costs[j] > 0 and modes[j] < PEEK then
+      -- a request that could never pass does not cross the limit
+      if excess[j] > 0 and costs[j] > 0 and costs[j] <= limits[j] and modes[j] < PEEK then
         begin_block(keys[j])
       end
     end
@@ -686,7 +691,8 @@ if not all_pass then
       call('SET', KEYS[i], format('4%018.0f', ends), 'PX', format('%d', ends - now))
     end
     if begun[i] and begun[i][2] then
-      call('SET', KEYS[i] .. '!offences', format('%d', begun[i][1]), 'PX', format('%d', begun[i][2]))
+      -- fails while the slot moves to another server, because the key may be on either
+      pcall('SET', KEYS[i] .. '!offences', format('%d', begun[i][1]), 'PX', format('%d', begun[i][2]))
     end
     used[i], is_wrong[i] = base[i], false
   end
@@ -715,12 +721,12 @@ while args[run] do
       if units == 0 then
         call('DEL', key)
       elseif kind == SLIDING and value then
-        local newest, total = unpack('<dd', value)
-        local age = index - newest
+        local newest, top = unpack('<dd', value)
+        local bottom, age = top - base[i], index - newest
         if age < 0 then
           age = 0
         end
-        total = total + added
+        local total = bottom + units
         if age == 0 and total <= MAX and not rewrites then
           call('SETRANGE', key, '8', pack('<d', total))
         else
@@ -729,7 +735,7 @@ while args[run] do
             local older = age == 0 and value:sub(17) or value:sub(9, 16):rep(age - 1) .. value:sub(9, 152 - 8 * age)
             if total > MAX then
               older = older:gsub('........', function(number)
-                return pack('<d', unpack('<d', number) - (total - units))
+                return pack('<d', unpack('<d', number) - bottom)
               end)
             end
             value = pack('<dd', newest + age, total <= MAX and total or units) .. older

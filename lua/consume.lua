@@ -1,27 +1,30 @@
 -- consume.lua: decides and charges the checks of one or more requests in one step, each request all or none.
 --
 -- KEYS[k]    the counters, each once, however many checks use it
--- ARGV[1]    the requests in the order of arrival, read only if not all of them pass: numbers, each followed by ",":
---            k for each check with a cost of 1 and the limit that its run has; -k, limit, cost for any other check
---            (-k, limit, -cost with countDenied); and 0 after each request;
---            a leading "@" requests the ends of the windows
--- ARGV[2]    a JSON array of four numbers for each run of KEYS that have them in common, in the order of KEYS:
+-- ARGV[1]    a JSON array: several arguments would need more time. First the requests as a string, then four numbers
+--            for each run of KEYS that have them in common, in the order of KEYS:
+--              requests     in the order of arrival, read only if not all of them pass: numbers, each followed by ",":
+--                           k for each check with a cost of 1 and the limit that its run has; -k, limit, cost for any
+--                           other check (-k, limit, -cost with countDenied); and 0 after each request;
+--                           a leading "@" requests the ends of the windows
 --              window       milliseconds; a counter lives this long from the request that opened it
 --              limit        the lowest limit of the checks on the counter; -1: none of them has a limit
 --              cost         the sum of their costs; 0 reads the counter without charging it; -1: a sum above
 --                           2^53 - 1, which cannot be charged at once
 --              keys         the number of KEYS in the run
--- Reply      if all requests pass: 0, then two numbers for each of KEYS, after all charges:
+-- Reply      one string, a MessagePack array: clients need less time for it than for an array of Redis, and read all
+--            numbers up to 2^53 - 1 exactly.
+--            If all requests pass: 0, then two numbers for each of KEYS, after all charges:
 --              used         units charged in the open window
 --              left         milliseconds until the window ends, 0 if none is open
---            if some request does not pass: 1, then two numbers for each check, as if the requests had come one by one:
+--            If some request does not pass: 1, then two numbers for each check, as if the requests had come one by one:
 --              used         units charged in the open window after the check's own request
 --              left         as above; -left - 1 if the check denies
 --            A request with a check whose key is not a counter (another type, or not a number) is not charged; each of
 --            its checks has Redis' own error as a string instead of `used`.
---            The ends of the windows, if requested, come last, as a string for each of KEYS: the server's clock in
---            milliseconds when the window ends, which refund.lua compares; 0 if a check could not charge its whole
---            cost, so that nothing is refunded.
+--            The ends of the windows, if requested, come last, one for each of KEYS: the server's clock in milliseconds
+--            when the window ends, which refund.lua compares; 0 if a check could not charge its whole cost, so that
+--            nothing is refunded.
 --            An error of the first charge that does not concern its key (READONLY, OOM, no permission) fails the call:
 --            nothing is charged.
 --
@@ -31,7 +34,8 @@
 -- Promises   * A request is charged as a whole or, if a check denies it, not at all (except countDenied):
 --              no count, no new key, no changed expiry.
 --            * Every counter that the script touches has an expiry afterwards, at most its window, whatever made it,
---              whether a request passes or not. A counter with PTTL 0 is in its last millisecond and is not changed.
+--              whether a request passes or not. Only a block (see consume-mixed.lua) may last longer. A counter with
+--              PTTL 0 is in its last millisecond and is not changed.
 --            * Between an increment and its expiry, no call can fail because of the value of a key.
 -- Cluster    all KEYS of a call are in one slot.
 --
@@ -40,20 +44,20 @@
 
 local KEYS, ARGV = KEYS, ARGV
 local call, pcall = redis.call, redis.pcall
-local type, tonumber = type, tonumber
+local type, tonumber, pack = type, tonumber, cmsgpack.pack
 
--- From here on a client may read an integer inexactly, so units are sent as a string.
-local LARGE = 4503599627370496
 -- Counters stop here: up to this number they are exact and cannot overflow.
 local MAX = 9007199254740991
+-- A block of consume-mixed.lua is this number and its end.
+local BLOCK = 4 * 10 ^ 18
 
-local wants_ends = ARGV[1]:byte() == 64
+-- The requests, then the runs.
+local runs = cjson.decode(ARGV[1])
+local wants_ends = runs[1]:byte() == 64
 local reply = { 0 }
 local all_pass = true
--- One text for all runs: Redis and the client need more time for many arguments.
-local runs = cjson.decode(ARGV[2])
 -- How many KEYS are charged, and how many of those in the current run, which begins at `run` in `runs`.
-local k, k_in_run, run = 0, 0, 1
+local k, k_in_run, run = 0, 0, 2
 -- The reply to the charge of the next key, if it is not as usual.
 local pending
 
@@ -72,7 +76,7 @@ while runs[run] and not pending do
     else
       used = pcall('INCRBY', key, cost)
     end
-    if type(used) == 'number' and used >= cost and used < LARGE then
+    if type(used) == 'number' and used >= cost and used <= MAX then
       if used > cost then
         left = call('PTTL', key)
       elseif pcall('PEXPIRE', key, window) == 1 then
@@ -95,7 +99,7 @@ while runs[run] and not pending do
   end
 end
 if all_pass and not (pending or runs[run] or wants_ends) then
-  return reply
+  return pack(reply)
 end
 
 -- The units used, without charging; 0 if there is no counter.
@@ -142,18 +146,15 @@ local function fail(key, err)
   return nil, not is_about_key and not err:find('WRONGTYPE', 1, true)
 end
 
--- A large number, which clients cannot read exactly, as a string. Undoes a charge that has exceeded MAX.
-local function large_text(key, used, cost)
-  if used > MAX then
-    all_pass = false
-    if not problems[k] and cost > 0 then
-      call('DECRBY', key, cost)
-      used = peek(key)
-    end
-    problems[k] = true
-    used = used < MAX and used or MAX
+-- Undoes a charge that has exceeded MAX. Returns the units that the counter has then, at most MAX.
+local function without_excess(key, used, cost)
+  all_pass = false
+  if not problems[k] and cost > 0 then
+    call('DECRBY', key, cost)
+    used = peek(key)
   end
-  return string.format('%.0f', used)
+  problems[k] = true
+  return used < MAX and used or MAX
 end
 
 -- Charges the other counters, whatever their keys contain.
@@ -188,11 +189,11 @@ for at = run, #runs, 4 do
       used, left = cost, window
     else
       charged = charged or cost > 0
-      -- a counter without an expiry, or with one after its window, gets its window
+      -- a counter without an expiry, or with one after its window, gets its window; a block may last longer than that
       left = call('PTTL', key)
       if left == -2 then
         left = 0
-      elseif left < 0 or left > window then
+      elseif left < 0 or left > window and (used <= BLOCK or used > BLOCK + MAX) then
         call('PEXPIRE', key, window)
         left = window
       end
@@ -203,14 +204,14 @@ for at = run, #runs, 4 do
     if used > limit and limit >= 0 then
       all_pass = false
     end
-    reply[2 * k] = used < LARGE and used or large_text(key, used, cost)
+    reply[2 * k] = used <= MAX and used or without_excess(key, used, cost)
     reply[2 * k + 1] = left
   end
   k_in_run = 0
 end
 
 if all_pass and not wants_ends then
-  return reply
+  return pack(reply)
 end
 
 -- Servers before Redis 7 have no PEXPIRETIME: there the end is computed, as in refund.lua, with an error of some
@@ -230,9 +231,9 @@ local cut_off = {}
 -- The reply, with the ends of the windows if they were requested.
 local function finish()
   for i = 1, wants_ends and k or 0 do
-    reply[#reply + 1] = string.format('%.0f', cut_off[i] and 0 or end_of(KEYS[i]))
+    reply[#reply + 1] = cut_off[i] and 0 or end_of(KEYS[i])
   end
-  return reply
+  return pack(reply)
 end
 
 if all_pass then
@@ -244,12 +245,12 @@ end
 
 local used, left, stored, limits = {}, {}, {}, {}
 k = 0
-for at = 1, #runs, 4 do
+for at = 2, #runs, 4 do
   local window, limit, cost = runs[at], runs[at + 1], runs[at + 2]
   for _ = 1, runs[at + 3] do
     k = k + 1
     limits[k] = limit
-    stored[k] = tonumber(reply[2 * k])
+    stored[k] = reply[2 * k]
     used[k] = stored[k] - (problems[k] == true and 0 or cost)
     left[k] = used[k] > 0 and reply[2 * k + 1] or window
   end
@@ -257,7 +258,7 @@ end
 
 -- The requests with three numbers for each check: k, limit, cost (-k, limit, cost with countDenied).
 local requests, size = {}, 0
-local numbers = cjson.decode('[' .. ARGV[1]:gsub('^@', '') .. '0]')
+local numbers = cjson.decode('[' .. runs[1]:gsub('^@', '') .. '0]')
 local next_at, last = 1, #numbers - 1
 while next_at <= last do
   local i, limit, cost = numbers[next_at], nil, 1
@@ -303,7 +304,7 @@ local function undo(from, to, err)
   for at = from, to, 3 do
     local i = math.abs(requests[at])
     local units, time = used[i], used[i] > 0 and left[i] or 0
-    reply[place + 1] = err or units < LARGE and units or string.format('%.0f', units)
+    reply[place + 1] = err or units
     reply[place + 2] = not err and reply[place + 2] < 0 and -time - 1 or time
     place = place + 2
   end
@@ -326,7 +327,7 @@ local function decide(from)
     end
     used[i] = units
     err = err or problems[i] ~= true and problems[i] or nil
-    reply[n + 1] = units < LARGE and units or string.format('%.0f', units)
+    reply[n + 1] = units
     reply[n + 2] = time
     n = n + 2
     at = at + 3
@@ -348,7 +349,7 @@ end
 
 -- Write the results to Redis: correct the counters, and delete those that count nothing.
 k = 0
-for at = 1, #runs, 4 do
+for at = 2, #runs, 4 do
   for _ = 1, runs[at + 3] do
     k = k + 1
     local key, change = KEYS[k], used[k] - stored[k]

@@ -5,7 +5,7 @@
 --              window       milliseconds, the length of the window that was charged
 --              ends         the server's clock, in milliseconds, at the end of that window, as consume.lua returned it
 --              cost         units to refund
--- Reply      two numbers for each of KEYS, after the refunds:
+-- Reply      one string, a MessagePack array with two numbers for each of KEYS, after the refunds:
 --              used         units charged in the open window, 0 if there is no counter
 --              left         milliseconds until it ends, 0 if none is open
 --
@@ -51,8 +51,8 @@ end
 
 local reply = {}
 for k, key in ipairs(KEYS) do
-  reply[2 * k - 1] = string.format('%.0f', used[key])
+  reply[2 * k - 1] = used[key]
   reply[2 * k] = left[key]
 end
 
-return reply
+return cmsgpack.pack(reply)

@@ -8,7 +8,14 @@ import type { HashKeys } from './core/key-hash.js';
 import type { FreqLimitHook, HookOptions } from './decisions/events.js';
 import type { PlanOptions } from './plans/plan-options.js';
 import type { NamedRules } from './rules/named-rules.js';
-import type { DenialMessage, FreqLimitRule, FromContext, KeySpec, OnMissingKey } from './rules/rule.js';
+import type {
+  Algorithm,
+  DenialMessage,
+  FreqLimitRule,
+  FromContext,
+  KeySpec,
+  OnMissingKey,
+} from './rules/rule.js';
 import type { StoreOptions } from './store/create-store.js';
 import type { HashTag } from './store/redis/hash-tags.js';
 import type { RedisOption } from './store/redis/redis-option.js';
@@ -65,6 +72,12 @@ export interface FreqLimitOptions {
    * @default false
    */
   readonly countDenied?: boolean | undefined;
+  /**
+   * How rules and checks without their own `algorithm` count, except those with a calendar window. Another algorithm starts
+   * new counters.
+   * @default 'fixed-window'
+   */
+  readonly algorithm?: Algorithm | undefined;
   /**
    * Skips all rules for a request if it returns exactly `true`. If it throws, the request gets 500.
    * @default none

@@ -20,7 +20,14 @@ import { mistakeInOptions, MODULE_HINTS } from './freq-limit.option-hints.js';
 import type { FreqLimitOptions, ResolvedOptions } from './freq-limit.options.js';
 import type { NamedRules } from './rules/named-rules.js';
 import { readRules } from './rules/read-rules.js';
-import { FROM_CONTEXT, MESSAGE, ON_MISSING_KEY, ON_STORE_ERROR, checkKey } from './rules/validators.js';
+import {
+  ALGORITHM,
+  FROM_CONTEXT,
+  MESSAGE,
+  ON_MISSING_KEY,
+  ON_STORE_ERROR,
+  checkKey,
+} from './rules/validators.js';
 import { readRedisOption } from './store/redis/check-redis-option.js';
 import type { MemoryReason } from './store/memory/memory-warnings.js';
 import type { HashTag } from './store/redis/hash-tags.js';
@@ -67,6 +74,7 @@ const ENTRIES = {
   hashKeys: { parse: keyHasherFrom, default: plainKey },
   onMissingKey: { validator: ON_MISSING_KEY, default: 'ip' },
   countDenied: { validator: BOOLEAN, default: false },
+  algorithm: { validator: ALGORITHM, default: 'fixed-window' },
   skipIf: { validator: FROM_CONTEXT, default: undefined },
   skipAddresses: { parse: skipByAddress, default: undefined },
   skipUserAgents: { parse: skipByUserAgent, default: undefined },

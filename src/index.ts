@@ -17,7 +17,14 @@ export type { FreqLimitModuleExtras, FreqLimitOptionsFactory } from './freq-limi
 export type { FreqLimitOptions } from './freq-limit.options.js';
 export type { FreqLimitEvent, FreqLimitHook } from './decisions/events.js';
 export { FreqLimitService } from './freq-limit.service.js';
-export type { CounterCheck, FreqLimitCheck, RuleCheck } from './rules/service-check-types.js';
+export type {
+  CounterCheck,
+  FreqLimitCheck,
+  RuleCheck,
+  SimpleCheck,
+  TokenBucketCheck,
+  WindowCheck,
+} from './rules/service-check-types.js';
 export { FreqLimitError, type FreqLimitErrorCode, isFreqLimitError } from './core/errors.js';
 export type { ContextAdapter } from './contexts/context-adapter.js';
 export type { MaybePromise } from './core/maybe-promise.js';
@@ -30,20 +37,26 @@ export type { HashKeys } from './core/key-hash.js';
 export type { Verdict } from './core/verdict.js';
 export type { HeadersOption } from './answers/headers.js';
 export type {
+  Algorithm,
   CountWhen,
   DenialMessage,
   FreqLimitRule,
   KeyPart,
   KeySpec,
   KeyValue,
+  NamedRule,
   Normalize,
   FromContext,
   OnMissingKey,
   Outcome,
   RuleChanges,
   Scope,
+  SimpleRule,
+  TokenBucketRule,
   Window,
+  WindowRule,
 } from './rules/rule.js';
+export type { CalendarWindow, MonthName, Weekday } from './rules/calendar/calendar-window.js';
 export { defineRule, type RuleDefinition } from './rules/define-rule.js';
 export { parseWindow } from './rules/from-configuration.js';
 export type { NamedRules } from './rules/named-rules.js';

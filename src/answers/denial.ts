@@ -28,6 +28,8 @@ export function defaultDenial(verdict: Verdict): Denial {
   };
 }
 
+const NEVER_PASSES = 'This request costs more than a limit allows at once, so it cannot pass.';
+
 /** The denial of a verdict: the status of the tightest rule, without the names of hidden rules. */
 export function denialOf(verdict: Verdict, checks: readonly PlannedCheck[]): Denial {
   const denial = defaultDenial(verdict);
@@ -35,8 +37,17 @@ export function denialOf(verdict: Verdict, checks: readonly PlannedCheck[]): Den
   return {
     ...denial,
     statusCode: tightestRule(verdict, checks)?.statusCode ?? denial.statusCode,
+    message: neverPasses(verdict, checks) ? NEVER_PASSES : denial.message,
     rules: denial.rules.filter((name) => !hidden.includes(name)),
   };
+}
+
+/** Whether the request costs more than a full token bucket contains. A limit of 0 is not meant for this request alone. */
+function neverPasses({ results }: Verdict, checks: readonly PlannedCheck[]): boolean {
+  return checks.some(
+    ({ kind, cost }, i) =>
+      kind.type === 'token-bucket' && kind.burst > 0 && cost > kind.burst && results[i]?.allowed === false,
+  );
 }
 
 /** The rule of the tightest result. */

@@ -91,12 +91,15 @@ interface DraftNames {
   readonly hasCost: boolean;
 }
 
+const DRAFT_12: DraftNames = { available: ';a=', window: ';w=', hasCost: true };
+const DRAFT_11: DraftNames = { available: ';r=', window: ';t=', hasCost: false };
+
 function draft12(shown: ShownVerdict): readonly Header[] {
-  return draftHeaders(shown, { available: ';a=', window: ';w=', hasCost: true });
+  return draftHeaders(shown, DRAFT_12);
 }
 
 function draft11(shown: ShownVerdict): readonly Header[] {
-  return draftHeaders(shown, { available: ';r=', window: ';t=', hasCost: false });
+  return draftHeaders(shown, DRAFT_11);
 }
 
 function draftHeaders(

@@ -1,8 +1,10 @@
+import { type Block, capacityOf, type CounterKind } from './counter-kind.js';
+
 /** One limit of one request: which counter to charge, how much, and up to which limit. */
 export interface Check {
-  /** The key of the counter in the store. Checks with the same key share a counter, and have the same window. */
+  /** The key of the counter in the store. Checks with the same key share a counter, and have the same window and kind. */
   readonly key: string;
-  /** The start of the key, the same for all counters of one rule and window. A full store removes counters of the largest group first. */
+  /** The start of the key, the same for all counters of one rule, window and kind. A full store removes counters of the largest group first. */
   readonly group: string;
   /**
    * The rest of the key, which differs between the counters of a group. Stores in this process look counters up by group
@@ -11,14 +13,23 @@ export interface Check {
   readonly text: string;
   /** The rule's name, as headers and results show it. */
   readonly name: string;
-  /** Length of the window in milliseconds, a whole number of at least 1. */
+  /** Length of the window in milliseconds, a whole number of at least 1; for a calendar the length of the current period. */
   readonly windowMs: number;
+  /** How the counter counts. */
+  readonly kind: CounterKind;
   /** Units allowed in a window, a whole number of at least 0; `Infinity` counts without a limit. */
   readonly limit: number;
   /** Units that this request uses, a whole number of at least 0; 0 reads the counter without charging it. */
   readonly cost: number;
+  /** What happens to the counter if this check crosses its limit; `undefined`: nothing. */
+  readonly block: Block | undefined;
   /** Whether this check is charged even if the request is denied. */
   readonly countDenied: boolean;
+  /**
+   * Whether it belongs to a shadow rule, and never denies. A fixed window without a block counts it without a limit; other
+   * counters have its limit, and its result says what the limit would have said.
+   */
+  readonly shadow: boolean;
   /** What applies if the store cannot answer. */
   readonly onStoreError: OnStoreError;
 }
@@ -59,7 +70,7 @@ export interface CheckResult {
   readonly allowed: boolean;
   /** Units allowed in a window; `Infinity` if the counter has no limit. */
   readonly limit: number;
-  /** Length of the window in milliseconds. */
+  /** Length of the window in milliseconds; for a calendar the length of the current period. */
   readonly windowMs: number;
   /** Units that this request uses. */
   readonly cost: number;
@@ -78,6 +89,8 @@ export interface CheckResult {
   readonly source: Source;
   /** `true` for a shadow rule, which counts but never denies; else absent. Its `used` may be above `limit`. */
   readonly shadow?: true;
+  /** `true` while the client is blocked by `blockFor`; else absent. The block ends after `retryAfterMs`. */
+  readonly blocked?: true;
 }
 
 /** Makes the result of a check from the state of its counter. */
@@ -101,6 +114,45 @@ export function toResult(
     retryAfterMs: allowed ? 0 : retryAfter(used, resetAfterMs, windowMs),
     source,
   };
+}
+
+/** What a store says about a check on a counter of any kind. */
+export interface Measured {
+  readonly used: number;
+  /** Milliseconds until the counter is as new; 0 if it is. */
+  readonly resetAfterMs: number;
+  /** Milliseconds until the check would pass; 0 if it passes. */
+  readonly retryAfterMs: number;
+  readonly isBlocked: boolean;
+}
+
+/** Makes the result of a check on a counter of any kind. */
+export function toMeasuredResult(check: Check, measured: Measured, source: Source = 'store'): CheckResult {
+  const { name, limit, windowMs, cost } = check;
+  const { used, resetAfterMs, retryAfterMs, isBlocked } = measured;
+  const result: CheckResult = {
+    name,
+    allowed: retryAfterMs === 0,
+    limit,
+    windowMs,
+    cost,
+    used,
+    remaining: Math.max(0, capacityOf(check) - used),
+    resetAfterMs,
+    retryAfterMs,
+    source,
+  };
+  return isBlocked ? { ...result, blocked: true } : result;
+}
+
+/** Whether a request passes: all its checks allow it, apart from those of shadow rules. */
+export function passesAll(checks: readonly Check[], results: readonly CheckResult[]): boolean {
+  return results.every(({ allowed }, i) => allowed || checks[i]?.shadow === true);
+}
+
+/** Whether the counter of a check is a fixed window without blocks: for these there is a faster script. */
+export function isPlain({ kind, block }: Check): boolean {
+  return kind.type === 'fixed-window' && block === undefined;
 }
 
 /**

@@ -3,11 +3,15 @@ import { withLastResult } from './last-result.js';
 
 // The key of a counter has a prefix that depends on the application's code only,
 //
-//   namespace ':' rule id ':' windowMs ':'
+//   namespace ':' rule id ':' window ':'
 //
-// and then the encoded values that the rule counts by. Values from clients are only in the second part, and contain
-// safe characters only or are hashed. So no value can reach the counter of another rule, choose a Cluster slot with a
-// brace, or make a key too long.
+// and then the encoded values that the rule counts by. The window says how the counter counts: `60000` is a fixed window of
+// a minute, `60000s` a sliding window, `60000b` a token bucket, and `month@europe/berlin` a calendar. The limit and the burst
+// are not in it: they may change, and then apply to the existing counters.
+//
+// Values from clients are only in the second part, and contain safe characters only or are hashed. So no value can reach
+// the counter of another rule, choose a Cluster slot with a brace, or make a key too long. A function may choose the time
+// zone of a calendar by a value from a client, but the name of a time zone contains neither a colon nor a brace.
 
 /** Values that need no hash. `|`, `~`, `^`, `!` and `#` have a meaning in keys: a value with one of them is hashed. */
 const PLAIN = /^[A-Za-z0-9._:@+-]+$/;
@@ -38,9 +42,20 @@ export function encodeParts(values: readonly string[]): string {
   return boundText(values.map(encodePart).join(PART_END));
 }
 
-/** The prefix of the keys of a rule's counters; the encoded values follow. */
-export function keyPrefix(namespace: string, ruleId: string, windowMs: number): string {
-  return `${namespace}:${ruleId}:${windowMs}:`;
+/** Follows the length of the window in keys. A fixed window has none. */
+const LETTERS = { 'fixed-window': '', 'sliding-window': 's', 'token-bucket': 'b' };
+
+/** The window in the keys of a counter that has a window of a length, in milliseconds. */
+export function windowPart(kind: keyof typeof LETTERS, windowMs: number | string): string {
+  return `${windowMs}${LETTERS[kind]}`;
+}
+
+/**
+ * The prefix of the keys of a rule's counters; the encoded values follow.
+ * @param window what `windowPart` returns, or the id of a calendar; a number is a fixed window in milliseconds
+ */
+export function keyPrefix(namespace: string, ruleId: string, window: string | number): string {
+  return `${namespace}:${ruleId}:${window}:`;
 }
 
 const MAX_LABEL_LENGTH = 32;

@@ -1,5 +1,5 @@
 /** How a counter counts. It belongs to the identity of the counter, as its window does. */
-export type CounterKind = FixedWindow | CalendarWindow | SlidingWindow | TokenBucket;
+export type CounterKind = FixedWindow | CalendarPeriod | SlidingWindow | TokenBucket;
 
 /** Opens at the first charge and ends one window's length later. */
 export interface FixedWindow {
@@ -7,7 +7,7 @@ export interface FixedWindow {
 }
 
 /** Ends at a boundary of the calendar. The times are milliseconds since 1970, as this process computed them for the request. */
-export interface CalendarWindow {
+export interface CalendarPeriod {
   readonly type: 'calendar';
   /** When the current period began. */
   readonly startsAtMs: number;
@@ -38,3 +38,8 @@ export interface Block {
 }
 
 export const FIXED_WINDOW: FixedWindow = { type: 'fixed-window' };
+
+/** The most units that a counter can have: the limit, or the burst of a token bucket. A bucket without a refill has none. */
+export function capacityOf({ kind, limit }: { readonly kind: CounterKind; readonly limit: number }): number {
+  return kind.type === 'token-bucket' && limit > 0 ? kind.burst : limit;
+}

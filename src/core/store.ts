@@ -24,10 +24,16 @@ export interface Store {
    *
    * @param refundable whether `refund` may be called for some of the results
    * @param queuedAtMs when the request began to wait, by the clock that the store uses for waits; default: now
+   * @param hooks what a layer in front of the store does with the outcome; called only if the store has to wait
    * @returns a result for each check, in the order of the checks; not a promise if the store need not wait
    * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` (or rejects with it) if the store does not answer
    */
-  consume(checks: readonly Check[], refundable?: boolean, queuedAtMs?: number): MaybePromise<CheckResult[]>;
+  consume(
+    checks: readonly Check[],
+    refundable?: boolean,
+    queuedAtMs?: number,
+    hooks?: OutcomeHooks,
+  ): MaybePromise<CheckResult[]>;
 
   /** What `consume` would return now, for each check on its own; charges nothing. */
   peek(checks: readonly Check[]): MaybePromise<CheckResult[]>;
@@ -61,6 +67,17 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/**
+ * What a layer in front of a store does with the outcome of a request before the caller gets it. Each promise around the
+ * store's own would cost more than what the layer does.
+ */
+export interface OutcomeHooks {
+  /** Called with the results of the store. */
+  readonly onResults?: ((results: readonly CheckResult[]) => void) | undefined;
+  /** Called with the error of the store. The caller gets what it returns instead. */
+  readonly onError?: ((error: unknown) => MaybePromise<CheckResult[]>) | undefined;
+}
+
 /** How a store is doing. */
 export interface StoreHealth {
   /** Where the counters are. */
@@ -71,4 +88,15 @@ export interface StoreHealth {
   readonly reason: string | undefined;
   /** When the outage began; `undefined` while the store is up. */
   readonly since: Date | undefined;
+}
+
+/** Calls the hooks for a promise of results. */
+export function withHooks(
+  results: Promise<CheckResult[]>,
+  { onResults, onError }: OutcomeHooks = {},
+): Promise<CheckResult[]> {
+  return results.then((known) => {
+    onResults?.(known);
+    return known;
+  }, onError);
 }

@@ -1,7 +1,9 @@
 import { formatForLog } from '../core/errors.js';
+import { calendarText, isCalendarUnit } from '../rules/any-window.js';
+import { looksLikeCalendarWindow } from '../rules/calendar/read-calendar-window.js';
 import { copyRule } from '../rules/copy-rule.js';
 import type { FreqLimitRule } from '../rules/rule.js';
-import { mistakeIn } from '../rules/rule-mistakes.js';
+import { looksLikeRule, mistakeIn } from '../rules/rule-mistakes.js';
 import { RULE_NAME } from '../rules/validators.js';
 import { looksLikeWindow } from '../rules/window.js';
 import { WrongArguments } from '../rules/wrong-arguments.js';
@@ -17,7 +19,7 @@ export function readRuleArguments(given: readonly unknown[]): RuleArguments {
   // reported at start-up, together with all other mistakes
   if (problem !== undefined) return { rule: asRule(new WrongArguments(problem)) };
   const [first, second, key] = given;
-  if (isObject(first)) return { rule: asRule(copyRule(first)) };
+  if (isObject(first) && !isCalendarArgument(first, second)) return { rule: asRule(copyRule(first)) };
   if (typeof first === 'string' && isChanges(second) && key === undefined)
     return { named: first, changes: copyRule(second ?? {}) };
   return { rule: asRule({ window: first, limit: second, key }) };
@@ -30,6 +32,7 @@ function problemIn(given: readonly unknown[]): string | undefined {
   if (first === undefined && isOnlyFirst(given)) return mistakeIn(first);
   if (Array.isArray(first)) return 'takes one rule, not a list; write one @FreqLimit for each rule';
   if (isObject(first)) {
+    if (isCalendarArgument(first, second)) return problemAfterCalendar(first, given);
     return isOnlyFirst(given)
       ? undefined
       : 'takes one object with all options of the rule, and nothing after it';
@@ -41,6 +44,24 @@ function problemIn(given: readonly unknown[]): string | undefined {
     return `the window comes first; write @FreqLimit('${second}', ${first})`;
   }
   return typeof first === 'string' ? problemAfter(first, given) : undefined;
+}
+
+/** Whether an object is meant as a window of the calendar, and not as a rule. */
+function isCalendarArgument(first: object, second: unknown): boolean {
+  const isLimit = typeof second === 'number' || typeof second === 'function';
+  return looksLikeCalendarWindow(first) || (isLimit && !looksLikeRule(first));
+}
+
+/** Problems of what is next to a calendar and after it. Those of the calendar itself are found when the rule is planned. */
+function problemAfterCalendar(calendar: object, given: readonly unknown[]): string | undefined {
+  const [, second, key] = given;
+  const window = calendarText(calendar);
+  if (looksLikeRule(calendar))
+    return `the calendar belongs in the window; write @FreqLimit({ window: ${window}, limit: 5 })`;
+  if (isOnlyFirst(given)) return `the limit is missing; write @FreqLimit(${window}, 5)`;
+  return [second, key].some((one) => isObject(one) && !Array.isArray(one)) || given.length > 3
+    ? `for options next to the window, write one object: @FreqLimit({ window: ${window}, limit: 5, … })`
+    : undefined;
 }
 
 /** Problems of a window or a name, and of what follows it. */
@@ -65,6 +86,8 @@ function problemAfter(first: string, given: readonly unknown[]): string | undefi
 /** A name in place of the window. */
 function problemOfName(name: string, given: readonly unknown[]): string {
   const limit = given.find((one): one is number => typeof one === 'number') ?? 5;
+  if (isCalendarUnit(name))
+    return `"${name}" is not a window; write @FreqLimit(${calendarText({ calendar: name })}, ${limit})`;
   const window = given.find((one): one is string => typeof one === 'string' && looksLikeWindow(one)) ?? '1m';
   return (
     `"${name}" is not a window; for a rule with this name, write @FreqLimit({ name: '${name}', window: '${window}', ` +

@@ -1,15 +1,17 @@
 import { invalidRule } from '../core/errors.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
 
-/** Checks that rules which share their counters, by scope and name, also have the same key. */
+/** Checks that rules which share their counters, by scope, name and algorithm, also have the same key. */
 export class SharedCounters {
   private readonly rulesById = new Map<string, PlannedRule>();
 
   /** @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` if another rule with these counters has another key */
   check(rule: PlannedRule): void {
-    const other = this.rulesById.get(rule.id);
+    // of one id, each kind has counters of its own
+    const id = `${rule.kindName} ${rule.id}`;
+    const other = this.rulesById.get(id);
     if (other === undefined) {
-      this.rulesById.set(rule.id, rule);
+      this.rulesById.set(id, rule);
       return;
     }
     if (other === rule) return;

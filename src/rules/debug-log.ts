@@ -3,6 +3,8 @@ import { debuglog } from 'node:util';
 import type { CheckResult } from '../core/check.js';
 import { formatForLog, oneLine } from '../core/errors.js';
 import type { Verdict } from '../core/verdict.js';
+import { isAboveAll } from './block.js';
+import { kindText, kindTexts, valueText, windowText } from './kind-text.js';
 import type { Plan } from './plan.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { MissingKey, PlannedCheck } from './to-checks.js';
@@ -65,10 +67,10 @@ function handlerOf(context: ExecutionContext): string {
 }
 
 function ruleText(rule: PlannedRule): string {
-  const { name, limit, window, key, scope, place, cost, countDenied, shouldCount, shadow } = rule;
-  const windowText = typeof window === 'number' ? windowName(window) : 'a function';
+  const { name, limit, key, scope, place, cost, countDenied, shouldCount, shadow } = rule;
   return [
-    `"${name}" ${valueText(limit)} per ${windowText} by ${formatForLog(key.spec)}, scope ${scope}, from ${place}`,
+    `"${name}" ${valueText(limit)} ${windowText(rule)} by ${formatForLog(key.spec)}, scope ${scope}, from ${place}`,
+    ...kindTexts(rule),
     `cost ${valueText(cost)}`,
     `onMissingKey ${rule.onMissingKey}`,
     `onStoreError ${rule.onStoreError}`,
@@ -79,10 +81,6 @@ function ruleText(rule: PlannedRule): string {
   ].join(', ');
 }
 
-function valueText(value: unknown): string {
-  return typeof value === 'function' ? 'a function' : String(value);
-}
-
 function checksText(checks: readonly PlannedCheck[] | MissingKey): string {
   if (!('length' in checks)) {
     const { rule, isTooLong } = checks;
@@ -91,8 +89,9 @@ function checksText(checks: readonly PlannedCheck[] | MissingKey): string {
   return checks.map(checkText).join('; ') || 'none';
 }
 
-function checkText({ name, key, ownLimit, windowMs, cost }: PlannedCheck): string {
-  return `"${name}" cost ${cost}, limit ${ownLimit} per ${windowName(windowMs)}, key ${key}`;
+function checkText({ name, key, ownLimit, windowMs, cost, kind }: PlannedCheck): string {
+  const problem = isAboveAll(cost, ownLimit, kind) ? ', which is above the limit, so it never passes' : '';
+  return `"${name}" cost ${cost}${problem}, limit ${ownLimit} per ${windowName(windowMs)}${kindText(kind)}, key ${key}`;
 }
 
 function resultText({ name, allowed, used, limit, resetAfterMs, retryAfterMs, shadow }: CheckResult): string {

@@ -1,29 +1,31 @@
 import { formatForLog, invalidRule } from '../core/errors.js';
+import { Mistakes } from '../core/mistakes.js';
 import { type EntriesFor, OptionTable } from '../core/option-table.js';
 import { OptionReader } from '../core/validate.js';
+import { type AnyWindow, isCalendar, readConstantWindow } from './any-window.js';
 import { readCount, readWindow } from './from-configuration.js';
 import { compileKey } from './key/compile-key.js';
 import { rejectUnused } from './key/normalize.js';
 import { ENTRIES } from './plan-rule.js';
 import { RULE_HINTS } from './rule-hints.js';
+import { findContradictions } from './rule-kind.js';
 import { mistakeIn } from './rule-mistakes.js';
-import type { FreqLimitRule, FromContext, Window } from './rule.js';
+import type { FreqLimitRule, NamedRule, Window } from './rule.js';
 import { FROM_CONTEXT, RULE_NAME } from './validators.js';
+import { toWindowMs } from './window.js';
 
-/** A rule for `defineRule`. Its window and its numbers may be strings, as in the environment. */
-export interface RuleDefinition<Name extends string | undefined = string | undefined> extends Omit<
-  FreqLimitRule,
-  'window' | 'limit' | 'cost' | 'name'
-> {
-  /** Length of the fixed window: a string with a unit such as `'15m'`, or a number of seconds. */
-  readonly window: string | number | FromContext<Window>;
-  /** Units allowed in a window: a whole number of at least 0, also as a string of digits such as `'5'`. */
-  readonly limit: string | number | FromContext<number>;
-  /**
-   * Units that one request uses: a whole number of at least 0, also as a string of digits.
-   * @default 1
-   */
-  readonly cost?: string | number | FromContext<number> | undefined;
+/** Options that may be strings, as in the environment, if the kind of rule has them. */
+type FromEnvironment<Rule> = {
+  readonly [Option in keyof Rule]: Option extends 'window' | 'forgiveAfter'
+    ? Rule[Option] | (Window extends Rule[Option] ? string : never)
+    : Option extends 'blockFor'
+      ? Rule[Option] | (Window extends Rule[Option] ? string | readonly (string | number)[] : never)
+      : Option extends 'limit' | 'cost' | 'burst'
+        ? Rule[Option] | (number extends Rule[Option] ? string : never)
+        : Rule[Option];
+};
+
+interface WithName<Name> {
   /**
    * Name of the rule in headers, results and `@SkipFreqLimit(name)`. Leave it out for an entry of `namedRules`.
    * @default none
@@ -31,12 +33,23 @@ export interface RuleDefinition<Name extends string | undefined = string | undef
   readonly name?: Name;
 }
 
+type DefinitionOf<Rule, Name> = Rule extends unknown ? FromEnvironment<Rule> & WithName<Name> : never;
+
+/**
+ * A rule for `defineRule`. Its lengths of time may be any strings, and its numbers strings of digits, as in the environment.
+ */
+export type RuleDefinition<Name extends string | undefined = string | undefined> = DefinitionOf<
+  NamedRule,
+  Name
+>;
+
 const OPTIONS = new OptionTable(
   {
     ...ENTRIES,
-    window: { parse: readWindowOrFunction, isRequired: true },
+    window: { parse: readAnyWindow, isRequired: true },
     limit: { parse: readCount, isRequired: true },
     cost: { parse: readCount, default: undefined },
+    burst: { parse: readCount, default: undefined },
   } as const satisfies EntriesFor<FreqLimitRule>,
   RULE_HINTS,
 );
@@ -55,7 +68,10 @@ export function defineRule<const Name extends string | undefined = undefined>(
   const mistake = mistakeIn(rule);
   if (mistake !== undefined) throw invalidRule(`${place}: ${mistake}`);
   const reader = new OptionReader(place, invalidRule);
-  const { limit, cost, key, normalize } = OPTIONS.read(rule, reader);
+  const { values, errors } = OPTIONS.readAll(rule, reader);
+  // the algorithm of the module is not known here, and is compared at start-up
+  findContradictions(values, errors, reader, 'fixed-window');
+  const { limit, cost, burst, key, normalize } = new Mistakes(errors.values()).orThrow(values);
   // without a key, `normalize` is checked at start-up, with the `defaultKey` of the module
   if (key !== undefined) {
     const compiled = reader.parsed('key', () => compileKey(key, normalize));
@@ -65,12 +81,15 @@ export function defineRule<const Name extends string | undefined = undefined>(
   }
   const options = OPTIONS.names.map((name) => [name, rule[name as keyof RuleDefinition]] as const);
   const given = options.filter(([, value]) => value !== undefined);
-  const defined = { ...Object.fromEntries(given), limit, ...(cost === undefined ? {} : { cost }) };
+  const numbers = Object.entries({ limit, cost, burst }).filter(([, value]) => value !== undefined);
+  const defined = { ...Object.fromEntries(given), ...Object.fromEntries(numbers) };
   return Object.freeze(defined) as unknown as FreqLimitRule & { readonly name: Name };
 }
 
-function readWindowOrFunction(value: unknown): Window | FromContext<unknown> {
-  return FROM_CONTEXT.test(value) ? value : readWindow(value);
+/** An empty string, or one that is missing, has a message of its own. */
+function readAnyWindow(value: unknown): AnyWindow {
+  if (FROM_CONTEXT.test(value)) return value;
+  return isCalendar(value) ? readConstantWindow(value) : toWindowMs(readWindow(value));
 }
 
 /** The name tells wrong rules of one file apart. */

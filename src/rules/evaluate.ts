@@ -1,8 +1,11 @@
 import type { ExecutionContext } from '@nestjs/common';
+import { zonedCalendar } from '../core/calendar/zoned-calendar.js';
 import { conversionHint } from '../core/conversion-hint.js';
 import { FreqLimitError, formatError, formatForLog } from '../core/errors.js';
 import { attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import { COUNT } from '../core/validate.js';
+import { isCalendar } from './any-window.js';
+import type { ReadCalendarWindow } from './calendar/read-calendar-window.js';
 import { NormalizeError } from './key/normalize.js';
 import { TooLongError } from './key/spellings.js';
 import type { PlannedRule } from './planned-rule.js';
@@ -48,14 +51,17 @@ export function evaluate<T>(
   });
 }
 
+/** An option that may be a function. */
+type Property = 'window' | 'timeZone' | 'limit' | 'cost' | 'burst';
+
 /** The constant itself, or the result of the function. */
 export function constantOrResult(
   rule: PlannedRule,
-  property: 'window' | 'limit' | 'cost',
-  value: number | FromContext<unknown>,
+  property: Property,
+  value: number | string | FromContext<unknown>,
   context: ExecutionContext,
 ): unknown {
-  return typeof value === 'number' ? value : evaluate(rule, property, value, context);
+  return typeof value === 'function' ? evaluate(rule, property, value, context) : value;
 }
 
 /** Names `normalize` in the message, not the key that uses it. */
@@ -63,17 +69,35 @@ export function normalizeFailed(owner: FunctionOwner, error: NormalizeError): Fr
   return failed(owner, `the normalize function failed: ${error.message}`);
 }
 
-/** @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` */
-export function validWindow(rule: PlannedRule, window: unknown): number {
+/**
+ * The length of a window in milliseconds, or a time zone.
+ * @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED`
+ */
+export function validSpan(rule: PlannedRule, span: unknown): number | string {
+  const { window } = rule;
+  if (typeof window === 'number') return window;
   try {
-    return toWindowMs(window);
+    return typeof window === 'object' ? validZone(window, span) : toWindowMs(withoutCalendar(span));
   } catch (error) {
-    throw failed(rule, `the window function returned an invalid value: ${(error as Error).message}`);
+    const name = typeof window === 'object' ? 'timeZone' : 'window';
+    throw failed(rule, `the ${name} function returned an invalid value: ${(error as Error).message}`);
   }
 }
 
+function validZone({ calendar }: ReadCalendarWindow, timeZone: unknown): string {
+  zonedCalendar(calendar, timeZone);
+  return timeZone as string;
+}
+
+function withoutCalendar(window: unknown): unknown {
+  if (!isCalendar(window)) return window;
+  throw new TypeError(
+    'a calendar; write it without a function, as in window: { calendar, timeZone }: timeZone may be a function',
+  );
+}
+
 /** @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` */
-export function validCount(rule: PlannedRule, property: 'limit' | 'cost', value: unknown): number {
+export function validCount(rule: PlannedRule, property: 'limit' | 'cost' | 'burst', value: unknown): number {
   if (COUNT.test(value)) return value;
   const problem = `the ${property} function returned ${formatForLog(value)}, which is not ${COUNT.expected}`;
   throw failed(rule, problem + conversionHint(value, COUNT.test));

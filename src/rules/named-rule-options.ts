@@ -2,6 +2,7 @@ import { type OptionEntry, OptionTable } from '../core/option-table.js';
 import { ENTRIES, keyOf, type RuleReader } from './plan-rule.js';
 import type { RuleDefaults } from './planned-rule.js';
 import { RULE_HINTS } from './rule-hints.js';
+import { findContradictions } from './rule-kind.js';
 
 const NAME_ELSEWHERE: OptionEntry = {
   parse: () => {
@@ -27,6 +28,7 @@ const CHANGES = new OptionTable(
  */
 export function checkNamedRule(rule: unknown, reader: RuleReader, defaults: RuleDefaults): void {
   const { values, errors } = NAMED_RULE.readAll(rule, reader);
+  findContradictions(values, errors, reader, defaults.algorithm);
   keyOf(values, errors, reader, defaults);
 }
 

@@ -6,11 +6,11 @@ import { looksLikeWindow } from './window.js';
 import type { Level } from './plan.js';
 import { checkChanges, checkNamedRule } from './named-rule-options.js';
 import type { DeclaredRule, RuleDefaults } from './planned-rule.js';
-import type { FreqLimitRule } from './rule.js';
+import type { FreqLimitRule, NamedRule } from './rule.js';
 import { RULE_NAME } from './validators.js';
 
 /** Rules by name, for the module's option `namedRules`. A name must not look like a window. */
-export type NamedRules = Readonly<Record<string, Omit<FreqLimitRule, 'name'>>>;
+export type NamedRules = Readonly<Record<string, NamedRule>>;
 
 const PLACE = 'namedRules of FreqLimitModule';
 

@@ -1,18 +1,23 @@
-import { keyPrefix, ruleId } from '../core/counter-key.js';
 import { type FreqLimitError, invalidRule } from '../core/errors.js';
 import { plainKey } from '../core/key-hash.js';
 import { Mistakes } from '../core/mistakes.js';
 import { type EntriesFor, type OptionErrors, OptionTable, type OptionValues } from '../core/option-table.js';
 import { BOOLEAN, COUNT, either, OptionReader, wholeNumber } from '../core/validate.js';
+import { type AnyWindow, readAnyWindow } from './any-window.js';
+import { blockOf, readBlockFor, readLength } from './block.js';
 import { COUNT_WHEN, toShouldCount } from './count-when.js';
 import { compileKey } from './key/compile-key.js';
 import type { CompiledKey } from './key/key-types.js';
 import { compileNormalize, NO_NORMALIZATION, rejectUnused } from './key/normalize.js';
 import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-rule.js';
+import { countersOf, keyPrefixes, spanOf } from './rule-counters.js';
 import { RULE_HINTS } from './rule-hints.js';
+import { idOf } from './rule-id.js';
+import { findContradictions, kindOf } from './rule-kind.js';
 import { mistakeIn } from './rule-mistakes.js';
-import type { FreqLimitRule, FromContext, Scope } from './rule.js';
+import type { FreqLimitRule } from './rule.js';
 import {
+  ALGORITHM,
   FROM_CONTEXT,
   MESSAGE,
   ON_MISSING_KEY,
@@ -21,14 +26,14 @@ import {
   RULE_NAME,
   SCOPE,
 } from './validators.js';
-import { MISSING_WINDOW, toWindowMs, windowName } from './window.js';
+import { windowName } from './window.js';
 
 const DEFAULT_KEY = 'defaultKey of FreqLimitModule';
 const COUNT_OR_FUNCTION = { ...either(COUNT, FROM_CONTEXT), toNumber: 'Number(…) or use defineRule' };
 
 /** The checks and defaults of a rule's options. Without a default here, the module's option or the level applies. */
 export const ENTRIES = {
-  window: { parse: parseWindow, isRequired: true },
+  window: { parse: readAnyWindow, isRequired: true },
   limit: { validator: COUNT_OR_FUNCTION, isRequired: true },
   key: { parse: checkKey, default: undefined },
   normalize: { parse: compileNormalize, default: NO_NORMALIZATION },
@@ -36,6 +41,10 @@ export const ENTRIES = {
   scope: { validator: SCOPE, default: undefined },
   onMissingKey: { validator: ON_MISSING_KEY, default: undefined },
   cost: { validator: COUNT_OR_FUNCTION, default: 1 },
+  algorithm: { validator: ALGORITHM, default: undefined },
+  burst: { validator: COUNT_OR_FUNCTION, default: undefined },
+  blockFor: { parse: readBlockFor, default: undefined },
+  forgiveAfter: { parse: readLength, default: undefined },
   countDenied: { validator: BOOLEAN, default: undefined },
   onStoreError: { validator: ON_STORE_ERROR, default: undefined },
   skipIf: { validator: FROM_CONTEXT, default: undefined },
@@ -58,11 +67,13 @@ export type RuleReader = OptionReader<FreqLimitError>;
  */
 export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDefaults): PlannedRule {
   const { options, key } = readRule(declared, defaults);
-  const { name, scope = declared.level, window } = options;
-  const id = idOf({ name, scope, window, key }, owner);
+  const { name, scope = declared.level, window, limit, burst } = options;
+  const kindName = kindOf(options, defaults.algorithm);
+  const id = idOf({ name, scope, window, kindName, key }, owner);
+  const keyPrefixFor = keyPrefixes(defaults.namespace, id, { window, kindName });
   return {
     declaredName: name,
-    name: name ?? (typeof window === 'number' ? windowName(window) : 'limit'),
+    name: name ?? nameOfWindow(window),
     place: declared.place,
     keyPlace: options.key === undefined ? DEFAULT_KEY : (declared.keyPlace ?? declared.place),
     level: declared.level,
@@ -70,7 +81,11 @@ export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDef
     id,
     key,
     window,
-    limit: options.limit,
+    span: spanOf(window),
+    kindName,
+    limit,
+    burst,
+    block: options.shadow ? undefined : blockOf(options.blockFor, options.forgiveAfter),
     cost: options.cost,
     onMissingKey: options.onMissingKey ?? defaults.onMissingKey,
     countDenied: options.countDenied ?? defaults.countDenied,
@@ -81,17 +96,17 @@ export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDef
     statusCode: options.statusCode,
     message: options.message,
     hidden: options.hidden,
-    keyPrefixFor: keyPrefixes(defaults.namespace, id, window),
+    keyPrefixFor,
+    counterFor: countersOf({ window, kindName, limit, burst, keyPrefixFor }),
     hashKey: key.isDynamic || key.paths.length > 0 ? defaults.hashKey : plainKey,
     isStatic: isStatic(options, key),
     valueWatch: undefined,
   };
 }
 
-/** The window in milliseconds, or the function that returns one. */
-function parseWindow(window: unknown): number | FromContext<unknown> {
-  if (window === undefined) throw new TypeError(MISSING_WINDOW);
-  return FROM_CONTEXT.test(window) ? window : toWindowMs(window);
+function nameOfWindow(window: AnyWindow): string {
+  if (typeof window === 'object') return window.calendar.unit;
+  return typeof window === 'number' ? windowName(window) : 'limit';
 }
 
 interface RuleAndKey {
@@ -104,6 +119,7 @@ function readRule({ rule, place }: DeclaredRule, defaults: RuleDefaults): RuleAn
   if (mistake !== undefined) throw invalidRule(`${place}: ${mistake}`);
   const reader = new OptionReader(place, invalidRule);
   const { values, errors } = OPTIONS.readAll(rule, reader);
+  findContradictions(values, errors, reader, defaults.algorithm);
   return { options: values, key: keyOf(values, errors, reader, defaults) };
 }
 
@@ -138,37 +154,8 @@ function compileWith(
 }
 
 /** Whether nothing of the rule calls a function of the application. */
-function isStatic({ window, limit, cost, skipIf }: RuleOptions, key: CompiledKey): boolean {
-  const values: readonly unknown[] = [window, limit, cost, skipIf, ...key.normalizers];
+function isStatic({ window, limit, burst, cost, skipIf }: RuleOptions, key: CompiledKey): boolean {
+  const timeZone = typeof window === 'object' ? window.timeZone : undefined;
+  const values: readonly unknown[] = [window, timeZone, limit, burst, cost, skipIf, ...key.normalizers];
   return !key.isDynamic && !values.some((value) => typeof value === 'function');
-}
-
-/** The prefix for a constant window is made once. */
-function keyPrefixes(
-  namespace: string,
-  id: string,
-  window: PlannedRule['window'],
-): PlannedRule['keyPrefixFor'] {
-  if (typeof window === 'function') return (windowMs) => keyPrefix(namespace, id, windowMs);
-  const prefix = keyPrefix(namespace, id, window);
-  return () => prefix;
-}
-
-interface Identity {
-  readonly name: string | undefined;
-  readonly scope: Scope;
-  readonly window: PlannedRule['window'];
-  readonly key: CompiledKey;
-}
-
-/**
- * The id of a rule's counters. A rule with a name is identified by it, and keeps its counters if its key or limit changes.
- * A rule without a name is identified by its key and its window.
- */
-function idOf({ name, scope, window, key }: Identity, { className, classIdentity, handler }: Owner): string {
-  const label = { app: 'app', controller: className, handler: `${className}.${String(handler)}` }[scope];
-  const owner = { app: [], controller: [classIdentity], handler: [classIdentity, handler] }[scope];
-  if (name !== undefined) return ruleId(`${label}.${name}`, [scope, ...owner, name]);
-  const windowText = typeof window === 'function' ? 'ƒ' : String(window);
-  return ruleId(label, [scope, ...owner, '', key.spec, windowText]);
 }

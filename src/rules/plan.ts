@@ -174,11 +174,15 @@ function rejectSharedCounters(rules: readonly PlannedRule[], attempt: Attempt): 
     if (other === undefined) continue;
     attempt(() => {
       throw invalidRule(
-        `${rule.place}: two rules without a name have the window ${rule.name} and the key ${rule.key.spec}, so they would share a counter ` +
+        `${rule.place}: two rules without a name have the window ${rule.name}${algorithmText(rule)} and the key ${rule.key.spec}, so they would share a counter ` +
           `(the other: ${other.place}); give one of them a name`,
       );
     });
   }
+}
+
+function algorithmText({ kindName }: PlannedRule): string {
+  return kindName === 'sliding-window' || kindName === 'token-bucket' ? `, the algorithm ${kindName}` : '';
 }
 
 /** Headers distinguish rules by name: of two rules without a name and with the same window, the second is `1m-2`. */

@@ -1,11 +1,22 @@
-import type { OnStoreError } from '../core/check.js';
+import type { Check, OnStoreError } from '../core/check.js';
+import type { Block } from '../core/counter-kind.js';
 import type { FreqLimitError } from '../core/errors.js';
 import type { KeyHasher } from '../core/key-hash.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import type { OptionErrors } from '../core/option-table.js';
+import type { AnyWindow } from './any-window.js';
 import type { CompiledKey } from './key/key-types.js';
+import type { KindName } from './rule-kind.js';
 import type { ValueWatch } from './value-watch.js';
-import type { DenialMessage, FreqLimitRule, FromContext, OnMissingKey, Outcome, Scope } from './rule.js';
+import type {
+  Algorithm,
+  DenialMessage,
+  FreqLimitRule,
+  FromContext,
+  OnMissingKey,
+  Outcome,
+  Scope,
+} from './rule.js';
 
 /** A rule as it was declared, and where. */
 export interface DeclaredRule {
@@ -29,6 +40,8 @@ export interface RuleDefaults {
   readonly onMissingKey: OnMissingKey;
   readonly countDenied: boolean;
   readonly onStoreError: OnStoreError;
+  /** Of rules with a window of a length. */
+  readonly algorithm: Algorithm;
   /** Hashes values from clients, if `hashKeys` is set. */
   readonly hashKey: KeyHasher;
   /** The errors of wrong options, which have their defaults; `undefined` if all options are right. */
@@ -45,6 +58,9 @@ export interface Owner {
   readonly handler: string | undefined;
 }
 
+/** What the counters of a rule have in common for one request. */
+export type CounterType = Pick<Check, 'group' | 'windowMs' | 'kind'>;
+
 /** A rule that is checked and compiled for one handler, so that a request parses and validates nothing. */
 export interface PlannedRule {
   /** The declared name; `undefined` for a rule without one. */
@@ -58,12 +74,19 @@ export interface PlannedRule {
   /** The level at which the rule is declared. */
   readonly level: Scope;
   readonly scope: Scope;
-  /** Identifies the rule's counters: rules with the same id and window share them. */
+  /** Identifies the rule's counters: rules with the same id, window and kind share them. */
   readonly id: string;
   readonly key: CompiledKey;
-  /** In milliseconds. */
-  readonly window: number | FromContext<unknown>;
+  /** A length in milliseconds, a function that returns a window of a length, or a calendar. */
+  readonly window: AnyWindow;
+  /** The length of the window in milliseconds, the time zone of a calendar, or the function that returns it. */
+  readonly span: number | string | FromContext<unknown>;
+  readonly kindName: KindName;
   readonly limit: number | FromContext<unknown>;
+  /** Of a token bucket; `undefined` if it is the limit. */
+  readonly burst: number | FromContext<unknown> | undefined;
+  /** `undefined` also for a shadow rule, which begins no block. */
+  readonly block: Block | undefined;
   readonly cost: number | FromContext<unknown>;
   readonly onMissingKey: OnMissingKey;
   readonly countDenied: boolean;
@@ -75,8 +98,14 @@ export interface PlannedRule {
   readonly statusCode: number;
   readonly message: DenialMessage | undefined;
   readonly hidden: boolean;
-  /** The prefix of the counters' keys for a window. */
-  readonly keyPrefixFor: (windowMs: number) => string;
+  /** The prefix of the counters' keys. */
+  readonly keyPrefixFor: (span: number | string) => string;
+  /**
+   * What the counters have in common for a request.
+   * @param span the length of the window in milliseconds, or the time zone of a calendar
+   * @param units of a full bucket; of no meaning for other kinds
+   */
+  readonly counterFor: (span: number | string, units: number) => CounterType;
   /** Hashes the encoded values that follow the prefix. A constant key is not hashed. */
   readonly hashKey: KeyHasher;
   /** Whether the rule has no functions: then its check is made without waiting, and cannot fail. */

@@ -71,9 +71,13 @@ export const RULE_HINTS: OptionHints = {
   storage: ofModule('redis'),
   store: ofModule('redis'),
   storeClient: ofModule('redis'),
-  blockDuration: {
-    advice: 'leave it out: a denied client waits until its window ends',
-  },
+  ...hintsFor(['strategy', 'algo'], 'algorithm'),
+  ...hintsFor(['capacity', 'bucketSize', 'burstLimit'], 'burst'),
+  ...hintsFor(['block', 'blockTime', 'banFor'], 'blockFor'),
+  blockDuration: blockFrom,
+  ...hintsFor(['calendar', 'timeZone', 'timezone', 'startsAt'], {
+    advice: "it belongs in the window: window: { calendar: 'month', timeZone: 'Europe/Berlin' }",
+  }),
   execEvenly: {
     advice: 'leave it out: requests are not delayed; to limit bursts, add a second rule with a short window',
   },
@@ -89,6 +93,12 @@ function windowFrom(toMs: (value: number) => number): (value: unknown) => Option
     const window = typeof value === 'number' ? windowOfMs(toMs(value)) : undefined;
     return window === undefined ? 'window' : `window: '${window}'`;
   };
+}
+
+/** A block of another library. */
+function blockFrom(value: unknown): OptionHint {
+  const length = windowOfTtl(value);
+  return length === undefined ? 'blockFor' : `blockFor: '${length}'`;
 }
 
 /** A `ttl` as a window such as `1m`; `undefined` if it is not a number of milliseconds. */

@@ -1,4 +1,6 @@
 import { formatForLog, quoted } from '../core/errors.js';
+import { calendarText } from './any-window.js';
+import { looksLikeCalendarWindow } from './calendar/read-calendar-window.js';
 import { windowOfTtl } from './rule-hints.js';
 import { looksLikeWindow } from './window.js';
 import { isWrongArguments } from './wrong-arguments.js';
@@ -62,7 +64,8 @@ export function looksLikeRule(value: unknown): value is Values {
 }
 
 function ruleText({ name, window, ttl, limit }: Values): string {
-  const written = typeof window === 'string' && looksLikeWindow(window) ? window : windowOfTtl(ttl);
+  const length = typeof window === 'string' && looksLikeWindow(window) ? window : windowOfTtl(ttl);
+  const written = looksLikeCalendarWindow(window) ? calendarText(window) : `'${length ?? '1m'}'`;
   const named = typeof name === 'string' ? `name: ${quoted(name)}, ` : '';
-  return `${named}window: '${written ?? '1m'}', limit: ${typeof limit === 'number' ? limit : 5}`;
+  return `${named}window: ${written}, limit: ${typeof limit === 'number' ? limit : 5}`;
 }

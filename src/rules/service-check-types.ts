@@ -1,14 +1,12 @@
 import type { Type } from '@nestjs/common';
 import type { OnStoreError } from '../core/check.js';
 import type { KeyValue } from './key/key-types.js';
-import type { Window } from './rule.js';
+import type { BlockOptions, CalendarWindow, CalendarWithoutAlgorithm, Window } from './rule.js';
 
-/** A counter of your own, separate from the counters of all rules. */
-export interface CounterCheck {
+/** The options of every counter of your own. */
+interface CheckOptions {
   /** What to count by: a value, or a list of values. `['a:b', 'c']` and `['a', 'b:c']` are two counters. */
   readonly key: KeyValue | readonly KeyValue[];
-  /** Length of the window, which opens with the first charge. A check with another length uses another counter. */
-  readonly window: Window;
   /**
    * Units that pass in a window, a whole number from 0.
    * @default none: the check only counts. `used - cost` in the result is what was used before it
@@ -39,6 +37,59 @@ export interface CounterCheck {
   readonly rule?: never;
 }
 
+/** The part of a counter of your own that is different without an algorithm and blocks. */
+export interface SimpleCheck extends CheckOptions {
+  /**
+   * A length, which begins with the first charge, or a period of the calendar, such as `{ calendar: 'month', timeZone:
+   * 'Europe/Berlin' }`. A check with another window uses another counter.
+   */
+  readonly window: Window | ConstantZone<CalendarWindow>;
+  /** Only with a window of a length: a period of the calendar counts until its end. */
+  readonly algorithm?: undefined;
+  /** Only with `algorithm: 'token-bucket'`. */
+  readonly burst?: undefined;
+  /** Only with a window of a length: a period of the calendar counts until its end. */
+  readonly blockFor?: undefined;
+  /** Only with `blockFor`. */
+  readonly forgiveAfter?: undefined;
+}
+
+/** A counter of your own whose units refill evenly. */
+export interface TokenBucketCheck extends CheckOptions, BlockOptions {
+  /** The time in which `limit` units refill. A check with another length uses another counter. */
+  readonly window: Window | CalendarWithoutAlgorithm;
+  /** How it counts. A check with another algorithm uses another counter. */
+  readonly algorithm: 'token-bucket';
+  /** Units that refill in a window, a whole number from 0; 0 denies everything. */
+  readonly limit: number;
+  /**
+   * Units that a full bucket contains, a whole number from 0. A higher cost never passes.
+   * @default the limit
+   */
+  readonly burst?: number | undefined;
+}
+
+/** A counter of your own that counts in windows of a length. */
+export interface WindowCheck extends CheckOptions, BlockOptions {
+  /** Length of the window. A check with another length uses another counter. */
+  readonly window: Window | CalendarWithoutAlgorithm;
+  /**
+   * How it counts. A check with another algorithm uses another counter.
+   * @default the module's `algorithm`, `'fixed-window'`
+   */
+  readonly algorithm?: 'fixed-window' | 'sliding-window' | undefined;
+  /** Only with `algorithm: 'token-bucket'`. */
+  readonly burst?: undefined;
+}
+
+/** A window of the calendar without a function, because a check has no context. */
+type ConstantZone<Calendar> = {
+  readonly [Option in keyof Calendar]: Option extends 'timeZone' ? string | undefined : Calendar[Option];
+};
+
+/** A counter of your own, separate from the counters of all rules. */
+export type CounterCheck = SimpleCheck | TokenBucketCheck | WindowCheck;
+
 /** The counter of a declared rule: the same that the guard charges. */
 export interface RuleCheck {
   /** The name of the rule. */
@@ -65,6 +116,8 @@ export interface RuleCheck {
   readonly address?: string | undefined;
   /** The window to use if the window of the rule is a function. Invalid for any other rule. */
   readonly window?: Window | undefined;
+  /** The time zone to use if the rule has a calendar whose time zone is a function. Invalid for any other rule. */
+  readonly timeZone?: string | undefined;
   /**
    * Units that pass in a window. `consume` and `peek` need it if the limit of the rule is a function.
    * @default the limit of the rule
@@ -75,8 +128,20 @@ export interface RuleCheck {
    * @default the cost of the rule, or 1 if that is a function
    */
   readonly cost?: number | undefined;
+  /**
+   * Units that a full token bucket contains. `consume` and `peek` need it if the burst of the rule is a function. Invalid for
+   * a rule that is not a token bucket.
+   * @default the burst of the rule, or the limit
+   */
+  readonly burst?: number | undefined;
   /** Only in a `CounterCheck`: the rule has its name. */
   readonly name?: never;
+  /** Only in a `CounterCheck`: the rule's own applies. */
+  readonly algorithm?: never;
+  /** Only in a `CounterCheck`: the rule's own applies. */
+  readonly blockFor?: never;
+  /** Only in a `CounterCheck`: the rule's own applies. */
+  readonly forgiveAfter?: never;
   /** Only in a `CounterCheck`: the rule's own applies. */
   readonly countDenied?: never;
   /** Only in a `CounterCheck`: the rule's own applies. */

@@ -1,26 +1,23 @@
 import { canonicalAddress } from '../contexts/client-address.js';
 import type { Check, OnStoreError } from '../core/check.js';
-import { formatForLog, invalidCheck } from '../core/errors.js';
+import { type FreqLimitError, formatForLog, invalidCheck } from '../core/errors.js';
 import type { KeyHasher } from '../core/key-hash.js';
-import { BOOLEAN, COUNT, matching, NOT_EMPTY, OptionReader } from '../core/validate.js';
+import { BOOLEAN, COUNT, NOT_EMPTY, OptionReader } from '../core/validate.js';
 import { textOf, textOfAll } from './key/key-text.js';
 import type { KeyValue } from './key/key-types.js';
-import { NormalizeError } from './key/normalize.js';
 import type { PlannedRule } from './planned-rule.js';
+import type { Algorithm } from './rule.js';
+import { unitsOfBucket } from './rule-kind.js';
 import type { CounterCheck, FreqLimitCheck, RuleCheck } from './service-check-types.js';
-import {
-  CHECK_HINTS,
-  notACheck,
-  RULE_CHECK_HINTS,
-  type ServiceMethod,
-  withoutWindow,
-} from './service-mistakes.js';
-import { ServiceGroups } from './service-groups.js';
+import { ServiceCounters } from './service-counters.js';
+import { ServiceKinds } from './service-kinds.js';
+import { CHECK_HINTS, notACheck, RULE_CHECK_HINTS, type ServiceMethod } from './service-mistakes.js';
+import { burstOf, limitOf, spanOfCheck, textFromValues } from './service-rule-values.js';
 import { findRule, type RulesOf } from './service-rules.js';
-import { normalizeFailed } from './evaluate.js';
-import { textByAddress } from './to-checks.js';
 import { ON_STORE_ERROR } from './validators.js';
-import { toWindowMs } from './window.js';
+import { textByAddress } from './without-key.js';
+
+type Reader = OptionReader<FreqLimitError>;
 
 /** What checks need from the options of the module. */
 interface CheckOptions {
@@ -28,22 +25,43 @@ interface CheckOptions {
   readonly hashKey: KeyHasher;
   readonly countDenied: boolean;
   readonly onStoreError: OnStoreError;
+  readonly algorithm: Algorithm;
   readonly ipv6Subnet: number;
 }
 
-const COUNTER_PROPERTIES = ['key', 'window', 'limit', 'cost', 'name', 'countDenied', 'onStoreError'];
-const RULE_PROPERTIES = ['rule', 'controller', 'handler', 'key', 'address', 'window', 'limit', 'cost'];
+const COUNTER_PROPERTIES = [
+  'key',
+  'window',
+  'limit',
+  'cost',
+  'algorithm',
+  'burst',
+  'blockFor',
+  'forgiveAfter',
+  'name',
+  'countDenied',
+  'onStoreError',
+];
+const RULE_PROPERTIES = [
+  'rule',
+  'controller',
+  'handler',
+  'key',
+  'address',
+  'window',
+  'timeZone',
+  'limit',
+  'cost',
+  'burst',
+];
 const KNOWN_TO_COUNTERS = new Set(COUNTER_PROPERTIES);
 const KNOWN_TO_RULES = new Set(RULE_PROPERTIES);
-const NAME = matching(
-  /^[ !#-[\]-~]{1,64}$/,
-  'a string of 1 to 64 printable ASCII characters without " and \\',
-);
 const MAX_CHECKS = 1_000;
 
 /** Turns the checks that callers of `FreqLimitService` pass into checks for the store. */
 export class ServiceChecks {
-  private readonly groups: ServiceGroups;
+  private readonly counters: ServiceCounters;
+  private readonly kinds: ServiceKinds;
 
   /** @param onNewName called with the window of the first check with a name */
   constructor(
@@ -51,7 +69,8 @@ export class ServiceChecks {
     private readonly rulesOf: RulesOf,
     onNewName: (window: unknown) => void = () => undefined,
   ) {
-    this.groups = new ServiceGroups(options.namespace, onNewName);
+    this.counters = new ServiceCounters(options.namespace, options.algorithm, onNewName);
+    this.kinds = new ServiceKinds(options.algorithm);
   }
 
   /**
@@ -78,48 +97,48 @@ export class ServiceChecks {
     return resolved;
   }
 
-  private resolveOne(check: object, reader: OptionReader, needsLimit: boolean): Check {
+  private resolveOne(check: object, reader: Reader, needsLimit: boolean): Check {
     if ('rule' in check) {
       if (!hasOnly(KNOWN_TO_RULES, check)) reader.object(check, RULE_PROPERTIES, RULE_CHECK_HINTS);
       return this.ofRule(check as RuleCheck, reader, needsLimit);
     }
     if (!hasOnly(KNOWN_TO_COUNTERS, check)) reader.object(check, COUNTER_PROPERTIES, CHECK_HINTS);
-    return this.ofCounter(check as CounterCheck, reader);
+    return this.ofCounter(check as CounterCheck, reader, needsLimit);
   }
 
-  private ofCounter(check: CounterCheck, reader: OptionReader): Check {
-    const { name, window, key } = check;
-    const known = this.groups.find(name, window);
-    if (known === undefined) reader.optional('name', name, NAME);
-    const windowMs = known === undefined ? readWindow(check, reader) : known.windowMs;
+  private ofCounter(check: CounterCheck, reader: Reader, needsLimit: boolean): Check {
+    const { key } = check;
+    const { group, windowMs, kind } = this.counters.of(check, reader, needsLimit);
     const text = isList(key) ? textOfAll(key) : textOf(key);
     if (text === undefined) throw missingKey(key, reader);
-    const { prefix } = known ?? this.groups.add(name, window, windowMs);
     const hashed = this.options.hashKey(text);
+    const limit = reader.optional('limit', check.limit, COUNT) ?? Infinity;
+    const cost = reader.optional('cost', check.cost, COUNT) ?? 1;
     return {
-      key: prefix + hashed,
-      group: prefix,
+      key: group + hashed,
+      group,
       text: hashed,
-      name: name ?? 'check',
+      name: check.name ?? 'check',
       windowMs,
-      limit: reader.optional('limit', check.limit, COUNT) ?? Infinity,
-      cost: reader.optional('cost', check.cost, COUNT) ?? 1,
+      kind,
+      limit,
+      cost,
+      block: this.kinds.blockOf(check, reader),
       countDenied: reader.optional('countDenied', check.countDenied, BOOLEAN) ?? this.options.countDenied,
+      shadow: false,
       onStoreError:
         reader.optional('onStoreError', check.onStoreError, ON_STORE_ERROR) ?? this.options.onStoreError,
     };
   }
 
-  private ofRule(check: RuleCheck, reader: OptionReader, needsLimit: boolean): Check {
+  private ofRule(check: RuleCheck, reader: Reader, needsLimit: boolean): Check {
     const rule = findRule(check, this.rulesOf, reader);
-    const windowMs = windowOf(check, rule, reader);
-    const limit = limitOf(check, rule, reader);
-    if (limit === undefined && needsLimit) {
-      const problem = `is missing; the limit of the rule ${formatForLog(rule.name)} is a function, so pass a number`;
-      throw reader.invalid('limit', problem);
-    }
-    const cost = reader.optional('cost', check.cost, COUNT);
-    const group = rule.keyPrefixFor(windowMs);
+    const span = spanOfCheck(check, rule, reader);
+    const limit = limitOf(check, rule, reader, needsLimit) ?? Infinity;
+    const burst = burstOf(check, rule, reader, needsLimit);
+    const cost =
+      reader.optional('cost', check.cost, COUNT) ?? (typeof rule.cost === 'number' ? rule.cost : 1);
+    const { group, windowMs, kind } = rule.counterFor(span, unitsOfBucket(limit, burst));
     const text = rule.hashKey(this.textOf(check, rule, reader));
     return {
       key: group + text,
@@ -127,9 +146,12 @@ export class ServiceChecks {
       text,
       name: rule.name,
       windowMs,
-      limit: limit ?? Infinity,
-      cost: cost ?? (typeof rule.cost === 'number' ? rule.cost : 1),
+      kind,
+      limit,
+      cost,
+      block: rule.block,
       countDenied: rule.countDenied,
+      shadow: false,
       onStoreError: rule.onStoreError,
     };
   }
@@ -144,40 +166,6 @@ export class ServiceChecks {
     const text = textFromValues(rule, values, canonical, reader);
     if (text === undefined) throw missingKey(key, reader);
     return text;
-  }
-}
-
-function windowOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number {
-  if (typeof rule.window !== 'number') return readWindow(check, reader);
-  if (check.window === undefined) return rule.window;
-  throw reader.invalid(
-    'window',
-    `the rule ${formatForLog(rule.name)} has its own window; remove this option`,
-  );
-}
-
-function readWindow(check: FreqLimitCheck, reader: OptionReader): number {
-  if (check.window === undefined) throw reader.invalid('window', withoutWindow(check));
-  return reader.parsed('window', () => toWindowMs(check.window));
-}
-
-function limitOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number | undefined {
-  const given = reader.optional('limit', check.limit, COUNT);
-  return given ?? (typeof rule.limit === 'number' ? rule.limit : undefined);
-}
-
-/** If a `normalize` function of the rule fails, the values are not to blame: that is another error. */
-function textFromValues(
-  rule: PlannedRule,
-  values: readonly KeyValue[],
-  canonical: (address: string) => string,
-  reader: OptionReader,
-): string | undefined {
-  try {
-    return rule.key.textFromValues(values, canonical);
-  } catch (error) {
-    if (error instanceof NormalizeError) throw normalizeFailed(rule, error);
-    throw reader.invalid('key', (error as Error).message, error);
   }
 }
 

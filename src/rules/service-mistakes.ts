@@ -1,8 +1,10 @@
 import { type FreqLimitError, formatForLog, invalidCheck, quoted } from '../core/errors.js';
 import { isPromise } from '../core/maybe-promise.js';
 import { hintsFor, type OptionHints } from '../core/option-hints.js';
+import type { OptionReader } from '../core/validate.js';
 import { RULE_HINTS } from './rule-hints.js';
-import { MISSING_WINDOW } from './window.js';
+import type { FreqLimitCheck } from './service-check-types.js';
+import { MISSING_WINDOW, toWindowMs } from './window.js';
 
 // Advice for wrong arguments of FreqLimitService. Keys are personal data, so no message contains one.
 
@@ -41,7 +43,9 @@ export const CHECK_HINTS: OptionHints = {
 /** Hints for options of a check that names a rule. */
 export const RULE_CHECK_HINTS: OptionHints = {
   ...CHECK_HINTS,
-  ...hintsFor(['name', 'countDenied', 'onStoreError'], { advice: 'leave it out: the rule has its own' }),
+  ...hintsFor(['name', 'countDenied', 'onStoreError', 'algorithm', 'blockFor', 'forgiveAfter'], {
+    advice: 'leave it out: the rule has its own',
+  }),
   class: 'controller',
   method: 'handler',
   ip: 'address',
@@ -63,8 +67,14 @@ export function notACheck(check: unknown, method: ServiceMethod, place: string):
   return invalidCheck(`${place}: ${given} is not a check; write ${method}({ ${EXAMPLE[method]} })`);
 }
 
+/** The window of a check in milliseconds. */
+export function readWindow(check: FreqLimitCheck, reader: OptionReader): number {
+  if (check.window === undefined) throw reader.invalid('window', withoutWindow(check));
+  return reader.parsed('window', () => toWindowMs(check.window));
+}
+
 /** The problem of a check without a window. */
-export function withoutWindow(check: object): string {
+function withoutWindow(check: object): string {
   if (isPromise(check)) return 'is missing, because the check is a promise; await it';
   const { name } = check as { readonly name?: unknown };
   if (typeof name !== 'string') return MISSING_WINDOW;

@@ -1,20 +1,16 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Check } from '../core/check.js';
-import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/counter-key.js';
 import { all, andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { LimitedRequest } from '../core/request.js';
-import { validCount, evaluate, constantOrResult, validWindow } from './evaluate.js';
+import { constantOrResult, evaluate, validCount, validSpan } from './evaluate.js';
 import type { CompiledKey } from './key/key-types.js';
 import { TooLongError } from './key/spellings.js';
 import type { Plan } from './plan.js';
-import type { PlannedRule } from './planned-rule.js';
+import type { CounterType, PlannedRule } from './planned-rule.js';
+import { unitsOfBucket } from './rule-kind.js';
+import { type MissingKey, textWithoutKey } from './without-key.js';
 
-/** A request without a value that a rule's key needs, if the rule denies such requests, or with a value that is too long. */
-export interface MissingKey {
-  readonly rule: PlannedRule;
-  /** The value is not missing but too long. */
-  readonly isTooLong?: true;
-}
+export type { MissingKey } from './without-key.js';
 
 /** A check of a request, with its rule. */
 export interface PlannedCheck extends Check {
@@ -76,9 +72,11 @@ function isCheck(resolved: Resolved): resolved is PlannedCheck {
 function toStaticCheck(rule: PlannedRule, key: string | undefined, request: LimitedRequest): Resolved {
   rule.valueWatch?.see(rule, key !== undefined, request);
   const text = key ?? textWithoutKey(rule, request);
-  return typeof text === 'string'
-    ? toCheck(rule, text, rule.window as number, rule.limit as number, rule.cost as number)
-    : text;
+  if (typeof text !== 'string') return text;
+  const limit = rule.limit as number;
+  const units = unitsOfBucket(limit, rule.burst as number | undefined);
+  const counter = rule.counterFor(rule.span as number | string, units);
+  return toCheck(rule, text, counter, limit, rule.cost as number);
 }
 
 function collect(resolved: readonly Resolved[]): PlannedCheck[] | MissingKey {
@@ -132,9 +130,10 @@ function checkOf(
   return all<Values, Resolved>(
     [
       keyOf(rule, request, context),
-      constantOrResult(rule, 'window', rule.window, context),
+      constantOrResult(rule, typeof rule.window === 'object' ? 'timeZone' : 'window', rule.span, context),
       constantOrResult(rule, 'limit', rule.limit, context),
       constantOrResult(rule, 'cost', rule.cost, context),
+      rule.burst === undefined ? undefined : constantOrResult(rule, 'burst', rule.burst, context),
     ],
     (values) => toCheckOrMissing(rule, request, values),
   );
@@ -150,32 +149,39 @@ function keyOf(
   return key.then(undefined, (error: unknown) => tooLong(rule, error));
 }
 
-type Values = readonly [key: string | undefined | MissingKey, window: unknown, limit: unknown, cost: unknown];
+type Values = readonly [
+  key: string | undefined | MissingKey,
+  span: unknown,
+  limit: unknown,
+  cost: unknown,
+  burst: unknown,
+];
 
 function toCheckOrMissing(
   rule: PlannedRule,
   request: LimitedRequest,
-  [key, window, limit, cost]: Values,
+  [key, span, limit, cost, burst]: Values,
 ): Resolved {
   if (typeof key === 'object') return leftOutIfShadow(key);
   rule.valueWatch?.see(rule, key !== undefined, request);
   const text = key ?? textWithoutKey(rule, request);
   if (typeof text !== 'string') return text;
-  const windowMs = typeof rule.window === 'number' ? rule.window : validWindow(rule, window);
-  return toCheck(rule, text, windowMs, validCount(rule, 'limit', limit), validCount(rule, 'cost', cost));
+  const ownLimit = validCount(rule, 'limit', limit);
+  const units = unitsOfBucket(ownLimit, burst === undefined ? undefined : validCount(rule, 'burst', burst));
+  const counter = rule.counterFor(validSpan(rule, span), units);
+  return toCheck(rule, text, counter, ownLimit, validCount(rule, 'cost', cost));
 }
 
 function toCheck(
   rule: PlannedRule,
   text: string,
-  windowMs: number,
+  { group, windowMs, kind }: CounterType,
   ownLimit: number,
   cost: number,
 ): PlannedCheck {
   const { name, countDenied, shadow } = rule;
-  const group = rule.keyPrefixFor(windowMs);
-  // a shadow rule never denies: its check has no limit, and the request passes if the store fails
-  const limit = shadow ? Infinity : ownLimit;
+  // a shadow rule never denies: a fixed window counts it without a limit, and the request passes if the store fails
+  const limit = shadow && kind.type === 'fixed-window' ? Infinity : ownLimit;
   const onStoreError = shadow && rule.onStoreError === 'deny' ? 'allow' : rule.onStoreError;
   const hashed = rule.hashKey(text);
   return {
@@ -184,31 +190,14 @@ function toCheck(
     text: hashed,
     name,
     windowMs,
+    kind,
     limit,
     cost,
+    block: rule.block,
     countDenied,
+    shadow,
     onStoreError,
     rule,
     ownLimit,
   };
-}
-
-function textWithoutKey(rule: PlannedRule, request: LimitedRequest): string | MissingKey | undefined {
-  switch (rule.onMissingKey) {
-    case 'skip':
-      return undefined;
-    case 'deny':
-      return rule.shadow ? undefined : { rule };
-    case 'ip': {
-      const { address, isClientFacing } = request;
-      // the module's rules are for clients, and all messages of a broker together are not one
-      if (address === undefined && !isClientFacing && rule.level === 'app') return undefined;
-      return textByAddress(address);
-    }
-  }
-}
-
-/** The text of the key for a request that has no key and is counted by its address. */
-export function textByAddress(address: string | undefined): string {
-  return address === undefined ? NO_ADDRESS : BY_ADDRESS + encodePart(address);
 }

@@ -1,13 +1,14 @@
 import type { OnStoreError } from '../core/check.js';
 import { aFunction, either, matching, oneOf, type Validator } from '../core/validate.js';
 import { compileKey } from './key/compile-key.js';
-import type { DenialMessage, FromContext, KeySpec, OnMissingKey, Scope } from './rule.js';
+import type { Algorithm, DenialMessage, FromContext, KeySpec, OnMissingKey, Scope } from './rule.js';
 
 // checks of options that rules share with the module and with the checks of the service
 
 export const SCOPE: Validator<Scope> = oneOf('handler', 'controller', 'app');
 export const ON_MISSING_KEY: Validator<OnMissingKey> = oneOf('ip', 'skip', 'deny');
 export const ON_STORE_ERROR: Validator<OnStoreError> = oneOf('memory', 'allow', 'deny');
+export const ALGORITHM: Validator<Algorithm> = oneOf('fixed-window', 'sliding-window', 'token-bucket');
 export const FROM_CONTEXT = aFunction<FromContext<unknown>>();
 export const MESSAGE: Validator<DenialMessage> = either(
   matching(/\S/, 'a string with visible characters'),

@@ -12,21 +12,27 @@ export const EXPECTED_WINDOW =
 /** The problem of a rule or a check without a window. */
 export const MISSING_WINDOW = "is missing; expected a string with a unit, such as '1m'";
 
+/** Units of the calendar that no window of a length has. */
+const CALENDAR_UNIT = /^1? ?(week|month|year)s?$/i;
+
 /**
  * Converts a window to milliseconds.
+ * @param noun what messages call it
  * @throws {RangeError} if it is not a window; the message says what was given and what is expected
  */
-export function toWindowMs(window: unknown): number {
+export function toWindowMs(window: unknown, noun = 'window'): number {
   const ms = typeof window === 'number' ? window * UNITS.s : parse(window);
   // 1.1 s is 1100.0000000000002 ms in floating point, and means 1100
   const whole = Math.round(ms);
   if (Number.isSafeInteger(whole) && whole >= 1 && Math.abs(ms - whole) < 1e-6 + ms * 1e-15) return whole;
-  throw new RangeError(notAWindow(window));
+  throw new RangeError(notAWindow(window, noun));
 }
 
 /** Says that a value is not a window, and what to write. */
-function notAWindow(window: unknown): string {
-  const problem = `${formatForLog(window)} is not a window`;
+function notAWindow(window: unknown, noun: string): string {
+  const problem = `${formatForLog(window)} is not a ${noun}`;
+  const [, unit] = CALENDAR_UNIT.exec(typeof window === 'string' ? window : '') ?? [];
+  if (unit !== undefined) return `${problem}; for a ${unit} of the calendar write { calendar: '${unit}' }`;
   if (typeof window === 'string' && WITHOUT_UNIT.test(window))
     return `${problem}, because its unit is missing; write '${window}s' or Number('${window}') for seconds, '${window}ms' for milliseconds`;
   return `${problem}; expected ${EXPECTED_WINDOW}${Number.isNaN(window) ? NAN_HINT : ''}`;

@@ -1,5 +1,6 @@
 import type { PlannedHandler } from '../plans/plans.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
+import { windowInId } from '../rules/rule-counters.js';
 
 /** What the line at start-up says. */
 interface Start {
@@ -29,12 +30,12 @@ function protection(handlers: readonly PlannedHandler[], hasRules: boolean): str
   return `${count(rules.length, 'rule')}${note} ${verb} ${count(handlers.length, 'handler')}.`;
 }
 
-/** Each declared rule once, however many handlers it applies to. At one place, no two rules have the same name, or key and window. */
+/** Each declared rule once, however many handlers it applies to. At one place, no two rules have the same name, or key, window and algorithm. */
 function distinct(rules: readonly PlannedRule[]): PlannedRule[] {
   const byDeclaration = new Map(
     rules.map((rule) => {
-      const { place, declaredName, key, window } = rule;
-      return [JSON.stringify([place, declaredName ?? [key.spec, window]]), rule];
+      const { place, declaredName, key } = rule;
+      return [JSON.stringify([place, declaredName ?? [key.spec, windowInId(rule)]]), rule];
     }),
   );
   return [...byDeclaration.values()];

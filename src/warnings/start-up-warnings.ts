@@ -15,6 +15,7 @@ import { unprotectedMessageHandlers } from './message-handler-warnings.js';
 import { paramsNotInPaths } from './param-warnings.js';
 import { protectedHandlers } from './protected-handlers.js';
 import { rulesWithoutEffect } from './rules-without-effect.js';
+import { shortBlocks } from './short-blocks.js';
 import { startLine } from './start-line.js';
 import { joinNames, type Warning } from './warning.js';
 import { questionableWindows } from './window-warnings.js';
@@ -39,6 +40,7 @@ export class StartUpWarnings {
       ...this.ofDeclarations(),
       ...(await unprotectedMessageHandlers(handlers, this.hasHttp)),
       ...constantKeys(handlers),
+      ...shortBlocks(handlers),
       ...this.ofLimited(limitedHandlers(handlers, this.plans, this.config)),
     ];
     for (const { code, message } of warnings) nestLog.warn(code, message);

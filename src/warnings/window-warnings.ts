@@ -19,12 +19,17 @@ const ROUND = [
 const MAX_LOGGED = 20;
 const MILLISECONDS = /^(\d+(?:\.\d+)?)ms$/;
 
-/** Windows with a unit that was probably not meant: one warning for each window. */
+/** Windows and blocks with a unit that was probably not meant: one warning for each length. */
 export function questionableWindows(rules: readonly DeclaredRule[]): Warning[] {
-  const found = rules.flatMap(({ rule: { window }, place }) => {
-    const warning = windowAdvice(window);
-    return warning === undefined ? [] : [{ code: warning.code, place, advice: warning.message }];
-  });
+  const found = rules.flatMap(({ rule: { window, blockFor, forgiveAfter }, place }) =>
+    [
+      windowAdvice(window),
+      ...[blockFor].flat().map((length) => windowAdvice(length, 'blockFor')),
+      windowAdvice(forgiveAfter, 'forgiveAfter'),
+    ].flatMap((warning) =>
+      warning === undefined ? [] : [{ code: warning.code, place, advice: warning.message }],
+    ),
+  );
   return onePerAdvice(found);
 }
 
@@ -42,20 +47,23 @@ export function logServiceWindows(): (window: unknown) => void {
   };
 }
 
-/** The warning for a window, without its place; `undefined` if the window is plausible or not known. */
-export function windowAdvice(window: unknown): Warning | undefined {
-  if (typeof window === 'number') return ofNumber(window);
+/**
+ * The warning for a window, without its place; `undefined` if the window is plausible or not known.
+ * @param option whose value it is
+ */
+export function windowAdvice(window: unknown, option = 'window'): Warning | undefined {
+  if (typeof window === 'number') return ofNumber(window, option);
   const [, digits] = MILLISECONDS.exec(typeof window === 'string' ? window : '') ?? [];
   const amount = Number(digits);
   if (!looksLikeSeconds(amount)) return undefined;
-  return { code: 'FREQ_LIMIT_SHORT_WINDOW', message: fewMilliseconds(amount) };
+  return { code: 'FREQ_LIMIT_SHORT_WINDOW', message: fewMilliseconds(amount, option) };
 }
 
-function ofNumber(window: number): Warning | undefined {
+function ofNumber(window: number, option: string): Warning | undefined {
   const ms = toWindowMs(window);
-  if (ms < SECOND) return { code: 'FREQ_LIMIT_SHORT_WINDOW', message: fraction(window, ms) };
+  if (ms < SECOND) return { code: 'FREQ_LIMIT_SHORT_WINDOW', message: fraction(window, ms, option) };
   if (!looksLikeMilliseconds(window)) return undefined;
-  return { code: 'FREQ_LIMIT_WINDOW_LOOKS_LIKE_MS', message: largeNumber(window) };
+  return { code: 'FREQ_LIMIT_WINDOW_LOOKS_LIKE_MS', message: largeNumber(window, option) };
 }
 
 /** Whether a number of seconds was probably meant as milliseconds: 16 h 40 min is an odd window, and a year a long one. */
@@ -71,27 +79,27 @@ function looksLikeSeconds(amount: number): boolean {
   return amount < SECOND && (amount < 100 || amount % 60 === 0);
 }
 
-function largeNumber(window: number): string {
+function largeNumber(window: number, option: string): string {
   return (
-    `window: ${window} is ${shortDuration(window * SECOND)}, because a number is in seconds. If you mean milliseconds, ` +
+    `${option}: ${window} is ${shortDuration(window * SECOND)}, because a number is in seconds. If you mean milliseconds, ` +
     `write '${windowName(window)}'. If you mean seconds, write '${window}s'.`
   );
 }
 
 /** A number below 1: a number of milliseconds that was divided by 1,000, or a part of a minute. */
-function fraction(window: number, ms: number): string {
+function fraction(window: number, ms: number, option: string): string {
   const [meant, form] = looksLikeSeconds(ms)
     ? [`${ms} s`, `${ms}s`]
     : [`${window} minutes`, windowName(Math.round(window * MINUTE))];
   return (
-    `window: ${window} is ${shortDuration(ms)}, because a number is in seconds. If you mean ${meant}, write '${form}'. If ` +
+    `${option}: ${window} is ${shortDuration(ms)}, because a number is in seconds. If you mean ${meant}, write '${form}'. If ` +
     `you mean ${shortDuration(ms)}, write '${window}s'.`
   );
 }
 
-function fewMilliseconds(amount: number): string {
+function fewMilliseconds(amount: number, option: string): string {
   return (
-    `window: '${amount}ms' is less than a second. If you mean seconds, write '${amount}s'. If you mean ` +
+    `${option}: '${amount}ms' is less than a second. If you mean seconds, write '${amount}s'. If you mean ` +
     `milliseconds, write '${amount / SECOND}s'.`
   );
 }

@@ -49,9 +49,9 @@ describe('the deny cache on Redis', () => {
     let calls = 0;
     const counting: Store = {
       ...cached.store,
-      consume: (checks) => {
+      consume: (...args) => {
         calls++;
-        return cached.store.consume(checks);
+        return cached.store.consume(...args);
       },
     };
     await fc.assert(

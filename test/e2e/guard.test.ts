@@ -17,6 +17,7 @@ import {
   FreqLimitModule,
   type FreqLimitOptions,
   type FreqLimitRule,
+  type SimpleRule,
 } from 'nestjs-freq-limit';
 import type { Store } from '../../src/core/store.js';
 import { closeApps, PLATFORMS, serve, startApp, statuses } from '../support/app.js';
@@ -222,7 +223,7 @@ describe.each(PLATFORMS)('the guard on %s', (platform) => {
     expect(consume).not.toHaveBeenCalled();
   });
 
-  it.each<[string, Partial<FreqLimitRule>]>([
+  it.each<[string, Partial<SimpleRule>]>([
     ['NaN for a limit', { limit: () => NaN }],
     ['undefined for a limit', { limit: () => undefined as never }],
     ['null for a limit', { limit: () => null as never }],

@@ -9,7 +9,7 @@ import { redisSuite } from '../support/redis-suite.js';
 
 // The script against its twin: the same random history at the same times, the same answers, to the millisecond.
 
-const HISTORIES = Number(process.env['DIFFERENTIAL_RUNS'] ?? 1_000);
+const HISTORIES = Number(process.env['DIFFERENTIAL_RUNS'] ?? 600);
 const MAX = Number.MAX_SAFE_INTEGER;
 const START = 1_760_000_000_000;
 const MAX_WAIT_MS = 100_000_000_000;
@@ -70,7 +70,7 @@ const uses = fc.record({
     fc.constantFrom(2 ** 52, MAX),
   ),
   countDenied: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.boolean()),
-  isShadow: fc.oneof({ weight: 6, arbitrary: fc.constant(false) }, fc.boolean()),
+  shadow: fc.oneof({ weight: 6, arbitrary: fc.constant(false) }, fc.boolean()),
 });
 
 type Use = typeof uses extends fc.Arbitrary<infer T> ? T : never;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { consumeLua, refundLua } from '../../src/store/redis/lua.generated.js';
 import { keysOf } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
+import { runScript } from '../support/run-script.js';
 
 const WINDOW_MS = 60_000;
 
@@ -12,18 +13,17 @@ describe('lua/refund.lua', () => {
 
   /** Charges a counter, and returns when its window ends, as the store gets it. With a cost of 0 it only peeks. */
   async function charge(key: string, cost: number, windowMs = WINDOW_MS): Promise<number> {
-    const args = [`@-1,-1,${cost},0,`, JSON.stringify([windowMs, -1, cost, 1])];
-    const [, , , endsAtMs] = (await suite.client.eval(consumeLua, 1, key, ...args)) as unknown[];
-    return Number(endsAtMs);
+    const args = [JSON.stringify([`@-1,-1,${cost},0,`, windowMs, -1, cost, 1])];
+    const [, , , endsAtMs] = (await runScript(suite.client, consumeLua, [key], args)) as number[];
+    return endsAtMs!;
   }
 
   type Row = readonly [key: string, endsAtMs: number, cost: number, windowMs?: number];
 
-  async function refund(...rows: Row[]): Promise<number[]> {
+  function refund(...rows: Row[]): Promise<(number | string)[]> {
     const keys = rows.map(([key]) => key);
     const args = rows.flatMap(([, endsAtMs, cost, windowMs = WINDOW_MS]) => [windowMs, endsAtMs, cost]);
-    const reply = (await suite.client.eval(refundLua, keys.length, ...keys, ...args)) as unknown[];
-    return reply.map(Number);
+    return runScript(suite.client, refundLua, keys, args);
   }
 
   /** The server's clock. */

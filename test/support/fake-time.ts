@@ -76,7 +76,7 @@ export class FakeTimeScript {
   async call(requests: readonly MixedRequest[], mustRead = false): Promise<Answer[]> {
     const { keys, arg } = encode(requests, mustRead);
     const args = [...keys, arg, String(this.nowMs), this.endsKey];
-    const reply = await this.client.callBuffer('EVAL', this.script, keys.length, ...args);
+    const reply = await this.client.callBuffer('eval', this.script, keys.length, ...args);
     return decode(requests, keys, reply as Buffer);
   }
 

@@ -1,8 +1,9 @@
 import type { Redis } from 'ioredis';
 import { consumeMixedLua } from '../../src/store/redis/lua.generated.js';
-import { capacityOf, type CountedCheck } from '../../src/core/counters/counter.js';
+import { capacityOf } from '../../src/core/counter-kind.js';
+import type { CountedCheck } from '../../src/core/counters/counter.js';
 import type { Decision } from '../../src/core/counters/decide.js';
-import { unpack } from './message-pack.js';
+import { unpackArray as unpack } from '../../src/store/redis/message-pack.js';
 
 // Calls lua/consume-mixed.lua as a codec would.
 
@@ -85,7 +86,7 @@ function requestText(request: MixedRequest, indexes: ReadonlyMap<string, number>
     const k = indexes.get(check.key) ?? 0;
     if (request.type === 'refund') return `-${k},${request.token},${check.cost},${REFUND},`;
     const limit = numberOf(capacityOf(check));
-    const mode = (check.countDenied ? COUNT_DENIED : 0) + (check.isShadow ? SHADOW : 0);
+    const mode = (check.countDenied ? COUNT_DENIED : 0) + (check.shadow ? SHADOW : 0);
     return `-${k},${limit},${check.cost},${request.type === 'peek' ? PEEK : mode},`;
   });
   return `${texts.join('')}0,`;
@@ -174,6 +175,6 @@ export async function callMixed(
   mustRead = false,
 ): Promise<Answer[]> {
   const { keys, arg } = encode(requests, mustRead);
-  const reply = await client.callBuffer('EVAL', consumeMixedLua, keys.length, ...keys, arg);
+  const reply = await client.callBuffer('eval', consumeMixedLua, keys.length, ...keys, arg);
   return decode(requests, keys, reply as Buffer);
 }

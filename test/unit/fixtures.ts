@@ -31,6 +31,7 @@ export const DEFAULTS: RuleDefaults = {
   onMissingKey: 'ip',
   countDenied: false,
   onStoreError: 'memory',
+  algorithm: 'fixed-window',
   hashKey: plainKey,
 };
 

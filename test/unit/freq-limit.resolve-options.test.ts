@@ -14,6 +14,7 @@ const DEFAULT_OPTIONS = {
   namespace: 'fl',
   onMissingKey: 'ip',
   countDenied: false,
+  algorithm: 'fixed-window',
   skipIf: undefined,
   isSkipped: undefined,
   headers: 'draft',
@@ -36,7 +37,13 @@ const DEFAULT_OPTIONS = {
   hashKey: plainKey,
 };
 
-const CLIENT = { status: 'ready', isCluster: false, evalsha: () => 1, eval: () => 1, del: () => 1 };
+const CLIENT = {
+  status: 'ready',
+  isCluster: false,
+  evalshaBuffer: () => 1,
+  evalBuffer: () => 1,
+  del: () => 1,
+};
 const NODES = { cluster: [{ host: 'localhost', port: 7000 }] };
 
 /** The options; throws their errors as the start does. */
@@ -93,6 +100,7 @@ describe('resolveOptions', () => {
       namespace: 'shop:eu-1.a_b',
       onMissingKey: 'deny',
       countDenied: true,
+      algorithm: 'sliding-window',
       skipIf: () => true,
       headers: 'both',
       partitionKeys: false,
@@ -197,6 +205,14 @@ describe('a wrong option', () => {
     ),
     ...of('onMissingKey', "one of 'ip', 'skip', 'deny'", null, 'allow', '', true),
     ...of('countDenied', 'true or false', null, 'true', 1),
+    ...of(
+      'algorithm',
+      "one of 'fixed-window', 'sliding-window', 'token-bucket'",
+      null,
+      'sliding',
+      'calendar',
+      true,
+    ),
     ...of('skipIf', 'a function', null, true, 'ip', {}),
     ...of(
       'headers',

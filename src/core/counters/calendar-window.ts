@@ -1,4 +1,4 @@
-import type { CalendarWindow } from '../counter-kind.js';
+import type { CalendarPeriod } from '../counter-kind.js';
 import type { Counting } from './counting.js';
 
 export interface CalendarState {
@@ -8,7 +8,7 @@ export interface CalendarState {
 }
 
 /** Ends at a boundary of the calendar. */
-export const calendarWindow: Counting<CalendarWindow, CalendarState> = {
+export const calendarWindow: Counting<CalendarPeriod, CalendarState> = {
   mend: (state, { kind }, nowMs) =>
     state.endsAtMs > latestEnd(kind, nowMs) ? { ...state, endsAtMs: endOfPeriod(kind, nowMs) } : state,
   at: (state, _of, nowMs) => (nowMs < state.endsAtMs ? state : undefined),
@@ -31,7 +31,7 @@ export const calendarWindow: Counting<CalendarWindow, CalendarState> = {
  * The end of the period that the store is in. If the clock that the boundaries were computed with is off by more than a
  * period, the periods before and after the known ones are taken to be as long as these.
  */
-function endOfPeriod({ startsAtMs, endsAtMs, nextEndsAtMs }: CalendarWindow, nowMs: number): number {
+function endOfPeriod({ startsAtMs, endsAtMs, nextEndsAtMs }: CalendarPeriod, nowMs: number): number {
   if (nowMs < startsAtMs) {
     const length = Math.max(endsAtMs - startsAtMs, 1);
     return startsAtMs - Math.floor((startsAtMs - 1 - nowMs) / length) * length;
@@ -42,6 +42,6 @@ function endOfPeriod({ startsAtMs, endsAtMs, nextEndsAtMs }: CalendarWindow, now
 }
 
 /** No counter can end later, unless the clock was set back. */
-function latestEnd(kind: CalendarWindow, nowMs: number): number {
+function latestEnd(kind: CalendarPeriod, nowMs: number): number {
   return Math.max(kind.nextEndsAtMs, endOfPeriod(kind, nowMs));
 }

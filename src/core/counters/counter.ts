@@ -23,7 +23,7 @@ export interface CountedCheck extends CounterOf {
   /** Whether this check is charged even if the request is denied. */
   readonly countDenied: boolean;
   /** Whether it only shows what it would say: it denies no request, and is charged if the request passes. */
-  readonly isShadow: boolean;
+  readonly shadow: boolean;
   /** What blocks a client that exceeds the limit. */
   readonly block: Block | undefined;
 }
@@ -44,16 +44,13 @@ export function countingOf({ kind }: CounterOf): Counting<CounterKind, CounterSt
   return COUNTINGS[kind.type];
 }
 
-/** The units that a counter can have without denying anything. A bucket that nothing flows into has none. */
-export function capacityOf({ kind, limit }: CounterOf): number {
-  return kind.type === 'token-bucket' && limit > 0 ? kind.burst : limit;
-}
-
 /** The state of a counter at a time. If the clock was set back, also changes the counter. */
 export function stateAt(counter: Counter, of: CountedCheck, nowMs: number): CounterState | undefined {
   const { blockedUntilMs = nowMs, state } = counter;
   if (blockedUntilMs > nowMs) {
-    counter.blockedUntilMs = Math.min(blockedUntilMs, nowMs + longestBlockMs(of, nowMs));
+    // a check without a block does not know how long blocks are
+    if (of.block !== undefined)
+      counter.blockedUntilMs = Math.min(blockedUntilMs, nowMs + longestBlockMs(of, nowMs));
     return undefined;
   }
   if (state === undefined) return undefined;

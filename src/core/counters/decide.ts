@@ -1,6 +1,6 @@
+import { capacityOf } from '../counter-kind.js';
 import {
   beginBlock,
-  capacityOf,
   type CountedCheck,
   type Counter,
   type CounterState,
@@ -54,15 +54,20 @@ export function decide(
     steps.push(step);
     return toDecision(step, nowMs);
   });
-  const denied = steps.some(({ check, excess }) => excess > 0 && !check.isShadow);
+  const denied = steps.some(({ check, excess }) => excess > 0 && !check.shadow);
   if (denied) takeBack(steps, nowMs);
   let hasBegun = false;
   for (const { tally } of steps) save(tally);
   for (const { check, tally, excess } of steps) {
-    if (excess > 0 && check.cost > 0)
+    if (excess > 0 && crosses(check))
       hasBegun = beginBlock(tally.counter, tally.state, check, nowMs) || hasBegun;
   }
   return denied || hasBegun ? steps.map((step) => toDecision(step, nowMs)) : decisions;
+}
+
+/** Whether a check may begin a block: a request that could never pass does not cross the limit. */
+function crosses(check: CountedCheck): boolean {
+  return check.cost > 0 && check.cost <= capacityOf(check);
 }
 
 /** What `decide` would say about a check on its own; charges nothing. */

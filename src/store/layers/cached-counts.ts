@@ -1,13 +1,38 @@
-import type { Check, CheckResult } from '../../core/check.js';
+import { capacityOf } from '../../core/counter-kind.js';
+import { type Check, type CheckResult, isPlain } from '../../core/check.js';
 import { RecentMap } from './recent-map.js';
 
-/** What the store said about a counter when it last denied a request with it. */
+/** What the store said about a counter when it last denied a request with it. Times are of this process's monotonic clock. */
 export interface CachedCount {
   readonly used: number;
-  /** When its window ends, by the monotonic clock of this process; meaningless if `used` is 0. */
+  /** When its window ends, or until when it is as new; meaningless if `used` is 0. */
   readonly endsAtMs: number;
+  /** What it denied; `undefined` for nothing, and for a fixed window without blocks, whose numbers say it all. */
+  readonly denied: CachedDenial | undefined;
   /** When the entry expires: with its window or after `MAX_AGE_MS`, whichever comes first. */
   readonly expiresAtMs: number;
+}
+
+/** A counter denies the same cost, and a higher one, up to a time. */
+export interface CachedDenial {
+  readonly cost: number;
+  readonly limit: number;
+  readonly capacity: number;
+  readonly isBlocked: boolean;
+  readonly endsAtMs: number;
+}
+
+/** Whether a counter is certain to deny a check. */
+export function isDenied({ used, denied }: CachedCount, check: Check, nowMs: number): boolean {
+  const { cost, limit, kind, block } = check;
+  if (isPlain(check)) return used + cost > limit;
+  const isDeniedNow = denied !== undefined && nowMs < denied.endsAtMs;
+  if (isDeniedNow && denied.isBlocked) return limit < Infinity;
+  // the store begins a block for a request that crosses the limit
+  if (block !== undefined) return false;
+  // the units of a calendar become fewer when its period ends
+  if (kind.type === 'calendar' && used > 0) return used + cost > limit;
+  return isDeniedNow && cost >= denied.cost && limit <= denied.limit && capacityOf(check) <= denied.capacity;
 }
 
 /** Short, because a `reset` or a refund in another process makes an entry wrong. */
@@ -41,10 +66,13 @@ export class CachedCounts {
     const maxAgeAtMs = sentAtMs + MAX_AGE_MS;
     this.expiresAtMs = Math.max(this.expiresAtMs, maxAgeAtMs);
     checks.forEach((check, i) => {
-      const { used = 0, resetAfterMs = 0 } = results[i] ?? {};
+      const result = results[i];
+      if (result === undefined) return;
+      const { used, resetAfterMs } = result;
       const endsAtMs = sentAtMs + resetAfterMs;
       const expiresAtMs = used === 0 ? maxAgeAtMs : Math.min(maxAgeAtMs, endsAtMs);
-      this.counts.set(check, { used, endsAtMs, expiresAtMs }, sentAtMs);
+      const denied = denialOf(check, result, sentAtMs);
+      this.counts.set(check, { used, endsAtMs, denied, expiresAtMs }, sentAtMs);
     });
   }
 
@@ -56,4 +84,11 @@ export class CachedCounts {
   clear(): void {
     this.counts.clear();
   }
+}
+
+function denialOf(check: Check, result: CheckResult, sentAtMs: number): CachedDenial | undefined {
+  const { allowed, blocked = false, cost, limit, retryAfterMs } = result;
+  if (allowed || isPlain(check)) return undefined;
+  const endsAtMs = sentAtMs + retryAfterMs;
+  return { cost, limit, capacity: capacityOf(check), isBlocked: blocked, endsAtMs };
 }

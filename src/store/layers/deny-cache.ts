@@ -1,7 +1,8 @@
-import { type Check, type CheckResult, toResult } from '../../core/check.js';
+import { type Check, type CheckResult, isPlain, toMeasuredResult, toResult } from '../../core/check.js';
+import { capacityOf } from '../../core/counter-kind.js';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
 import type { Store } from '../../core/store.js';
-import { CachedCounts } from './cached-counts.js';
+import { CachedCounts, isDenied } from './cached-counts.js';
 import { StoreLayer } from './store-layer.js';
 
 /**
@@ -32,11 +33,11 @@ export class DenyCache extends StoreLayer implements Store {
       return checks.map((check) => this.resultOf(check, sentAtMs));
     }
     const { generation } = this;
-    const results = this.store.consume(checks, refundable);
-    if (!isPromise(results)) return results;
-    return results.then((known) => {
-      if (generation === this.generation && isDenialOfStore(known)) this.counts.add(checks, known, sentAtMs);
-      return known;
+    return this.store.consume(checks, refundable, undefined, {
+      onResults: (results) => {
+        if (generation !== this.generation || !isDenialOfStore(checks, results)) return;
+        this.counts.add(checks, results, sentAtMs);
+      },
     });
   }
 
@@ -69,30 +70,35 @@ export class DenyCache extends StoreLayer implements Store {
   private denies(checks: readonly Check[], nowMs: number): boolean {
     let denies = false;
     for (const check of checks) {
-      const { cost, limit, countDenied } = check;
+      const { cost, countDenied } = check;
       if (countDenied && cost > 0) return false;
       if (denies) continue;
       const count = this.counts.get(check, nowMs);
-      denies = count !== undefined && count.used + cost > limit;
+      denies = count !== undefined && !check.shadow && isDenied(count, check, nowMs);
     }
     return denies;
   }
 
   private resultOf(check: Check, nowMs: number): CheckResult {
     const count = this.counts.get(check, nowMs);
-    if (count === undefined) return toResult(check, check.cost <= check.limit, 0, 0, 'none');
-    const { used, endsAtMs } = count;
+    if (count === undefined) return toResult(check, check.cost <= capacityOf(check), 0, 0, 'none');
+    const { used, endsAtMs, denied } = count;
     const resetAfterMs = used > 0 ? Math.ceil(endsAtMs - nowMs) : 0;
-    return toResult(check, used + check.cost <= check.limit, used, resetAfterMs);
+    const isAllowed = !isDenied(count, check, nowMs);
+    if (isPlain(check)) return toResult(check, isAllowed, used, resetAfterMs);
+    const { isBlocked = false, endsAtMs: deniedUntilMs = nowMs + resetAfterMs } = denied ?? {};
+    const retryAfterMs = isAllowed ? 0 : Math.ceil(deniedUntilMs - nowMs);
+    return toMeasuredResult(check, { used, resetAfterMs, retryAfterMs, isBlocked: isBlocked && !isAllowed });
   }
 }
 
 /** Whether the store itself has denied the request. What `onStoreError` decides is not cached beyond the outage. */
-function isDenialOfStore(results: readonly CheckResult[]): boolean {
+function isDenialOfStore(checks: readonly Check[], results: readonly CheckResult[]): boolean {
   let denies = false;
-  for (const { allowed, source } of results) {
+  for (let i = 0; i < results.length; i++) {
+    const { allowed = true, source } = results[i] ?? {};
     if (source !== 'store') return false;
-    denies ||= !allowed;
+    denies ||= !allowed && checks[i]?.shadow !== true;
   }
   return denies;
 }

@@ -1,6 +1,6 @@
 import { type Check, type CheckResult, type Source, toResult } from '../../core/check.js';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
-import type { Store } from '../../core/store.js';
+import type { OutcomeHooks, Store } from '../../core/store.js';
 import { StoreLayer } from './store-layer.js';
 
 /** Applies each check's `onStoreError` when the store does not answer. */
@@ -15,12 +15,17 @@ export class FallbackStore extends StoreLayer implements Store {
     super(store);
   }
 
-  consume(checks: readonly Check[], refundable?: boolean, queuedAtMs?: number): MaybePromise<CheckResult[]> {
-    const results = this.store.consume(checks, refundable, queuedAtMs);
-    if (!isPromise(results)) return results;
-    return results.then(undefined, (error: unknown) =>
-      this.withoutStore(error, checks, (counted) => this.fallback.consume(counted, refundable)),
-    );
+  consume(
+    checks: readonly Check[],
+    refundable?: boolean,
+    queuedAtMs?: number,
+    hooks?: OutcomeHooks,
+  ): MaybePromise<CheckResult[]> {
+    return this.store.consume(checks, refundable, queuedAtMs, {
+      onResults: hooks?.onResults,
+      onError: (error) =>
+        this.withoutStore(error, checks, (counted) => this.fallback.consume(counted, refundable)),
+    });
   }
 
   peek(checks: readonly Check[]): MaybePromise<CheckResult[]> {
@@ -74,10 +79,17 @@ export class FallbackStore extends StoreLayer implements Store {
 
   /** This process's share of a limit, but at least the cost, or no request within the limit could pass. */
   private share(check: Check): Check {
-    const { limit, cost } = check;
-    if (this.fallbackShare === 1 || limit === 0 || limit === Infinity) return check;
-    const min = Math.min(Math.max(cost, 1), limit);
-    return { ...check, limit: Math.max(min, Math.floor(limit * this.fallbackShare)) };
+    const { limit, cost, kind } = check;
+    if (this.fallbackShare === 1) return check;
+    const shared = { ...check, limit: this.shareOf(limit, cost) };
+    if (kind.type !== 'token-bucket') return shared;
+    return { ...shared, kind: { ...kind, burst: this.shareOf(kind.burst, cost) } };
+  }
+
+  private shareOf(units: number, cost: number): number {
+    if (units === 0 || units === Infinity) return units;
+    const min = Math.min(Math.max(cost, 1), units);
+    return Math.max(min, Math.floor(units * this.fallbackShare));
   }
 }
 

@@ -8,7 +8,7 @@ import {
   peekBeforeConsume,
   type PeekingStore,
 } from '../../core/split-request.js';
-import type { Store } from '../../core/store.js';
+import { type OutcomeHooks, type Store, withHooks } from '../../core/store.js';
 import type { CachedCounts } from './cached-counts.js';
 import { RecentDenials } from './recent-denials.js';
 import { StoreLayer } from './store-layer.js';
@@ -44,9 +44,16 @@ export class SplitStore extends StoreLayer implements Store {
     this.waitClock = options.waitClock ?? this.clock;
   }
 
-  consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
+  consume(
+    checks: readonly Check[],
+    refundable?: boolean,
+    queuedAtMs?: number,
+    hooks?: OutcomeHooks,
+  ): MaybePromise<CheckResult[]> {
     const groups = groupChecks(checks, this.groupOf);
-    return groups.length === 1 ? this.store.consume(checks, refundable) : this.consumeGroups(checks, groups);
+    return groups.length === 1
+      ? this.store.consume(checks, refundable, queuedAtMs, hooks)
+      : withHooks(this.consumeGroups(checks, groups), hooks);
   }
 
   private async consumeGroups(

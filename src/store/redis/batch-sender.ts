@@ -1,6 +1,6 @@
 import type { CheckResult } from '../../core/check.js';
 import { consumeInGroups, type GroupStore, groupChecks } from '../../core/split-request.js';
-import { Batch, PendingRequest, type UnsentRequest } from './batch.js';
+import { Batch, PendingRequest } from './batch.js';
 import type { ConsumeCalls } from './consume-calls.js';
 import { Deadline } from './deadline.js';
 import { prefixWithTag } from './hash-tags.js';
@@ -31,8 +31,7 @@ export class BatchSender {
   }
 
   /** Sends a request in a batch of its own. */
-  sendAlone(unsent: UnsentRequest, deadline?: Deadline): Promise<CheckResult[]> {
-    const request = new PendingRequest(unsent);
+  sendAlone(request: PendingRequest, deadline?: Deadline): Promise<CheckResult[]> {
     this.send(Batch.of(request), deadline);
     return request.promise;
   }
@@ -56,8 +55,8 @@ export class BatchSender {
     const { checks, charging } = request;
     const store: GroupStore = {
       consume: (group) => {
-        const onEnds = charging ? this.refunds.noteCharges(group, deadline) : undefined;
-        return this.sendAlone({ checks: group, charging, onEnds }, deadline);
+        const onTokens = charging ? this.refunds.noteCharges(group, deadline) : undefined;
+        return this.sendAlone(new PendingRequest(group, charging, onTokens), deadline);
       },
       refund: (group, results) => this.refunds.refund(group, results, true),
     };

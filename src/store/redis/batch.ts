@@ -1,4 +1,7 @@
-import type { Check, CheckResult } from '../../core/check.js';
+import { capacityOf } from '../../core/counter-kind.js';
+import { type Check, type CheckResult, isPlain } from '../../core/check.js';
+import type { MaybePromise } from '../../core/maybe-promise.js';
+import type { OutcomeHooks } from '../../core/store.js';
 import { CounterMap, type CounterName } from '../../core/counter-map.js';
 
 /**
@@ -12,41 +15,51 @@ const MAX_KEYS = 128;
  */
 const MAX_CHECKS = 256;
 
-/** What a request wants from the store. */
-export interface UnsentRequest {
-  readonly checks: readonly Check[];
-  /** Whether its checks are charged; else they are only peeked at. */
-  readonly charging: boolean;
-  /** If given: called with the end of the window of each result, by the server's clock in milliseconds. */
-  readonly onEnds: ((endsAtMs: readonly number[], results: readonly CheckResult[]) => void) | undefined;
-}
+/** Called with the token of each result, by which its charge can be refunded. */
+export type OnTokens = (tokens: readonly number[], results: readonly CheckResult[]) => void;
 
 /** A request that waits for its results. */
-export class PendingRequest implements UnsentRequest {
-  readonly checks: readonly Check[];
-  readonly charging: boolean;
-  readonly onEnds: UnsentRequest['onEnds'];
+export class PendingRequest {
   /** The counter of each check, once the request is in a batch. */
   counters: readonly CounterEntry[] = [];
-  resolve!: (results: CheckResult[]) => void;
-  reject!: (error: unknown) => void;
-  readonly promise = new Promise<CheckResult[]>((resolve, reject) => {
-    this.resolve = resolve;
-    this.reject = reject;
+  /** Whether it needs the script for all kinds of counters. */
+  readonly isMixed: boolean;
+  private settle!: (results: MaybePromise<CheckResult[]>) => void;
+  private fail!: (error: unknown) => void;
+  readonly promise = new Promise<CheckResult[]>((settle, fail) => {
+    this.settle = settle;
+    this.fail = fail;
   });
 
-  constructor({ checks, charging, onEnds }: UnsentRequest) {
-    this.checks = checks;
-    this.charging = charging;
-    this.onEnds = onEnds;
+  constructor(
+    readonly checks: readonly Check[],
+    /** Whether its checks are charged; else they are only peeked at. */
+    readonly charging: boolean,
+    readonly onTokens?: OnTokens,
+    private readonly hooks?: OutcomeHooks,
+  ) {
+    this.isMixed = !checks.every(isPlain);
+  }
+
+  resolve(results: CheckResult[]): void {
+    this.hooks?.onResults?.(results);
+    this.settle(results);
+  }
+
+  reject(error: unknown): void {
+    const onError = this.hooks?.onError;
+    if (onError === undefined) this.fail(error);
+    else this.settle(onError(error));
   }
 }
 
 /** A counter of a call, with what all checks on it amount to. */
 export interface CounterEntry extends CounterName {
   readonly key: string;
+  /** The first check on it. */
+  readonly check: Check;
   readonly windowMs: number;
-  /** The lowest limit of its checks. */
+  /** The lowest limit of its checks, or burst of a token bucket. */
   limit: number;
   /** The sum of their costs. */
   cost: number;
@@ -62,13 +75,13 @@ const MAX_COMPARED = 8;
 
 /** The requests of one call of lua/consume.lua. */
 export class Batch {
-  readonly requests: PendingRequest[] = [];
+  requests: PendingRequest[] = [];
   /** Each counter once, in the order of arrival. */
-  readonly counters: CounterEntry[] = [];
+  counters: CounterEntry[] = [];
   /** The number of checks of all its requests. */
   checkCount = 0;
-  /** Whether a request needs the ends of the windows. */
-  wantsEnds = false;
+  /** Whether a request needs tokens. */
+  wantsTokens = false;
   /** Whether it changes any counter. */
   changesCounters = false;
   private totalCost = 0;
@@ -80,6 +93,11 @@ export class Batch {
     const batch = new Batch();
     batch.add(request);
     return batch;
+  }
+
+  /** Whether it needs the script for all kinds of counters. */
+  get isMixed(): boolean {
+    return this.requests[0]?.isMixed === true;
   }
 
   /** The number of its requests. */
@@ -110,8 +128,10 @@ export class Batch {
   add(request: PendingRequest): void {
     const { checks, charging } = request;
     request.counters = checks.map((check) => this.addCheck(check, charging));
-    this.requests.push(request);
-    this.wantsEnds ||= request.onEnds !== undefined;
+    // a push to an empty array takes room for 17 entries, and most batches have one request
+    if (this.checkCount === 0) this.requests = [request];
+    else this.requests.push(request);
+    this.wantsTokens ||= request.onTokens !== undefined;
     this.checkCount += checks.length;
     this.totalCost += costOf(checks);
   }
@@ -124,7 +144,7 @@ export class Batch {
     const cost = charging ? check.cost : 0;
     this.changesCounters ||= cost > 0;
     // a peek never denies: its result is computed from the counter
-    const limit = charging ? check.limit : Infinity;
+    const limit = charging ? capacityOf(check) : Infinity;
     const counter = this.find(check);
     if (counter === undefined) return this.addCounter(check, limit, cost);
     counter.cost += cost;
@@ -142,8 +162,9 @@ export class Batch {
     return undefined;
   }
 
-  private addCounter({ key, group, text, windowMs }: Check, limit: number, cost: number): CounterEntry {
-    const counter = { key, group, text, windowMs, limit, cost, keyIndex: 0, used: 0, leftMs: 0 };
+  private addCounter(check: Check, limit: number, cost: number): CounterEntry {
+    const { key, group, text, windowMs } = check;
+    const counter = { key, check, group, text, windowMs, limit, cost, keyIndex: 0, used: 0, leftMs: 0 };
     this.counters.push(counter);
     if (this.byName !== undefined) this.byName.set(counter, counter);
     else if (this.counters.length > MAX_COMPARED) this.byName = mapOf(this.counters);

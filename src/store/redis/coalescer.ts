@@ -1,6 +1,6 @@
 import timers from 'node:timers';
-import type { Check, CheckResult } from '../../core/check.js';
-import { Batch, PendingRequest, type UnsentRequest } from './batch.js';
+import type { Check } from '../../core/check.js';
+import { Batch, type PendingRequest } from './batch.js';
 
 // taken from the module at load time, so that a test's fake timers cannot keep requests waiting
 const { setImmediate } = timers;
@@ -34,11 +34,10 @@ export class Coalescer {
     private readonly coalesce: boolean,
   ) {}
 
-  add(tag: string, unsent: UnsentRequest): Promise<CheckResult[]> {
-    const request = new PendingRequest(unsent);
-    this.batchFor(tag, request.checks).add(request);
+  add(tag: string, request: PendingRequest): void {
+    // another script, so another call; no tag ends like this
+    this.batchFor(request.isMixed ? `${tag} mixed` : tag, request.checks).add(request);
     if (!this.coalesce) this.flush();
-    return request.promise;
   }
 
   /** Sends what has been collected, and later requests at once. */
@@ -56,9 +55,14 @@ export class Coalescer {
   }
 
   private newBatch(): Batch {
-    if (this.batches.length === 0 && this.coalesce) setImmediate(this.flush);
     const batch = new Batch();
-    this.batches.push(batch);
+    if (this.batches.length > 0) {
+      this.batches.push(batch);
+      return batch;
+    }
+    if (this.coalesce) setImmediate(this.flush);
+    // a push to an empty array takes room for 17 entries
+    this.batches = [batch];
     return batch;
   }
 

@@ -6,15 +6,33 @@ import { encodeBatch, readReply } from './consume-codec.js';
 import type { Deadline } from './deadline.js';
 import { isAboutKey, isFull, isMoving, ReplyError, toFailure } from './errors.js';
 import type { FullServers } from './full-servers.js';
-import { consumeLua } from './lua.generated.js';
+import { consumeLua, consumeMixedLua } from './lua.generated.js';
 import { Script } from './script.js';
 import type { CallListener, ScriptCall, Sender } from './sender.js';
 import type { ServerHealth } from './server-health.js';
+import { encodeMixed, readMixed } from './mixed-codec.js';
 import type { Servers } from './servers.js';
 
-const CONSUME = new Script(consumeLua);
-/** For a full server: counters are small and expire by themselves, so they are created all the same (Redis ≥ 7). */
-const CONSUME_WHEN_FULL = new Script(`#!lua flags=allow-oom\n${consumeLua}`);
+/** A script, and how its arguments and its reply are made and read. */
+interface ConsumeScript {
+  readonly script: Script;
+  /** For a full server: counters are small and expire by themselves, so they are created all the same (Redis ≥ 7). */
+  readonly whenFull: Script;
+  readonly encode: typeof encodeBatch;
+  readonly read: typeof readReply;
+}
+
+function consumeScript(source: string, codec: Pick<ConsumeScript, 'encode' | 'read'>): ConsumeScript {
+  return {
+    script: new Script(source),
+    whenFull: new Script(`#!lua flags=allow-oom\n${source}`),
+    ...codec,
+  };
+}
+
+/** For fixed windows without blocks, which it counts in less time. */
+const PLAIN = consumeScript(consumeLua, { encode: encodeBatch, read: readReply });
+const MIXED = consumeScript(consumeMixedLua, { encode: encodeMixed, read: readMixed });
 
 export interface ConsumeCallsParts {
   readonly sender: Sender;
@@ -27,7 +45,7 @@ export interface ConsumeCallsParts {
 /** Called for a batch of which nothing was run, because its slot is moving. */
 export type OnMoving = (batch: Batch, deadline: Deadline) => void;
 
-/** Calls lua/consume.lua: gives the requests of a batch their results, and reports the outcome to the server's health. */
+/** Calls lua/consume.lua or lua/consume-mixed.lua: gives the requests of a batch their results, and reports the outcome to the server's health. */
 export class ConsumeCalls {
   constructor(private readonly parts: ConsumeCallsParts) {}
 
@@ -42,6 +60,7 @@ class ConsumeCall implements ScriptCall, CallListener {
   readonly keys: readonly string[];
   readonly args: readonly string[];
   private readonly breaker: Breaker;
+  private readonly consume: ConsumeScript;
 
   constructor(
     private readonly parts: ConsumeCallsParts,
@@ -50,7 +69,8 @@ class ConsumeCall implements ScriptCall, CallListener {
     private readonly onMoving: OnMoving,
   ) {
     this.server = parts.servers.of(batch.someKey);
-    const { keys, args } = encodeBatch(batch);
+    this.consume = batch.isMixed ? MIXED : PLAIN;
+    const { keys, args } = this.consume.encode(batch);
     this.keys = keys;
     this.args = args;
     this.breaker = parts.health.breakerOf(this.server);
@@ -62,7 +82,7 @@ class ConsumeCall implements ScriptCall, CallListener {
 
   send(): void {
     try {
-      this.parts.sender.send(CONSUME, this, this);
+      this.parts.sender.send(this.consume.script, this, this);
     } catch (error) {
       // a client that was passed may throw
       this.fail(error);
@@ -92,7 +112,7 @@ class ConsumeCall implements ScriptCall, CallListener {
     const { sender, fullServers, log } = this.parts;
     let reply: unknown;
     try {
-      reply = await sender.call(CONSUME_WHEN_FULL, this);
+      reply = await sender.call(this.consume.whenFull, this);
     } catch (second) {
       // servers before Redis 7 do not know the flag
       this.fail(formatError(second).includes('compiling') ? error : second);
@@ -114,7 +134,7 @@ class ConsumeCall implements ScriptCall, CallListener {
     const { health, fullServers } = this.parts;
     let errorOfServer: ReplyError | undefined;
     try {
-      const created = readReply(batch, reply, (text) => {
+      const created = this.consume.read(batch, reply, (text) => {
         const error = new ReplyError(text);
         if (isAboutKey(error)) return this.unreadable(error);
         errorOfServer = error;

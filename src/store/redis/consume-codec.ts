@@ -1,6 +1,7 @@
 import { type Check, type CheckResult, toResult } from '../../core/check.js';
 import type { Batch, CounterEntry, PendingRequest } from './batch.js';
-import { isIntegerText, toInteger, UnexpectedReplyError } from './reply-values.js';
+import { unpackArray } from './message-pack.js';
+import { toInteger, UnexpectedReplyError } from './reply-values.js';
 
 // The only place that knows the positions of the arguments and the reply of lua/consume.lua.
 
@@ -13,25 +14,35 @@ const WANTS_ENDS = '@';
 /** KEYS and ARGV of the call. Counters with the same window, limit and cost are a run of KEYS. Call it once for a batch. */
 export function encodeBatch(batch: Batch): { readonly keys: string[]; readonly args: string[] } {
   const { counters } = batch;
-  const keys: string[] = [];
+  // of the right length; most keys are in their place already
+  const keys = counters.map(({ key }) => key);
+  let keyCount = 0;
   let runs = '';
   for (let from = 0; from < counters.length; from++) {
     const first = counters[from];
     if (first?.keyIndex !== 0) continue;
-    const before = keys.length;
-    addRun(keys, first, counters, from);
+    const before = keyCount;
+    keyCount = addRun(keys, keyCount, counters, from);
     const { windowMs, limit, cost } = first;
-    runs += `${runs === '' ? '[' : ','}${windowMs},${sentLimit(limit)},${sentCost(cost)},${keys.length - before}`;
+    runs += `,${windowMs},${sentLimit(limit)},${sentCost(cost)},${keyCount - before}`;
   }
-  return { keys, args: [requestsText(batch), `${runs}]`] };
+  return { keys, args: [`["${requestsText(batch)}"${runs}]`] };
 }
 
-/** Adds the keys of the counters from an index on that are like the first one and not in a run yet. */
-function addRun(keys: string[], first: CounterEntry, counters: readonly CounterEntry[], from: number): void {
+/**
+ * Adds the keys of the counters from an index on that are like the first one of them and not in a run yet.
+ * @returns the number of keys then
+ */
+function addRun(keys: string[], keyCount: number, counters: readonly CounterEntry[], from: number): number {
+  const first = counters[from];
+  let count = keyCount;
   for (let i = from; i < counters.length; i++) {
     const counter = counters[i];
-    if (counter?.keyIndex === 0 && isAlike(first, counter)) counter.keyIndex = keys.push(counter.key);
+    if (first === undefined || counter?.keyIndex !== 0 || !isAlike(first, counter)) continue;
+    keys[count++] = counter.key;
+    counter.keyIndex = count;
   }
+  return count;
 }
 
 function isAlike(a: CounterEntry, b: CounterEntry): boolean {
@@ -39,8 +50,8 @@ function isAlike(a: CounterEntry, b: CounterEntry): boolean {
 }
 
 /** The requests as the script reads them if not all of them pass; short, because it travels with each call. */
-function requestsText({ requests, wantsEnds }: Batch): string {
-  let text = wantsEnds ? WANTS_ENDS : '';
+function requestsText({ requests, wantsTokens }: Batch): string {
+  let text = wantsTokens ? WANTS_ENDS : '';
   for (const { checks, counters, charging } of requests) {
     for (let i = 0; i < checks.length; i++) text += checkText(checks[i], counters[i], charging);
     text += '0,';
@@ -64,6 +75,9 @@ function sentCost(cost: number): number {
   return cost <= Number.MAX_SAFE_INTEGER ? cost : TOO_LARGE;
 }
 
+type Values = readonly (number | string)[];
+type Value = Values[number] | undefined;
+
 /**
  * Gives each request of a batch its results from the reply of the call.
  * @param toError makes the error of a request from an error of the server, such as for a key that does not hold a counter
@@ -71,10 +85,9 @@ function sentCost(cost: number): number {
  * @throws {TypeError} if the reply is not from this script
  */
 export function readReply(batch: Batch, reply: unknown, toError: (error: string) => Error): number {
-  if (!Array.isArray(reply)) throw new UnexpectedReplyError();
-  const values = reply as readonly unknown[];
-  const kind = Number(values[0]);
-  const ends = batch.wantsEnds ? values.slice(-batch.counters.length).map(toInteger) : [];
+  const values = unpackArray(reply);
+  const [kind] = values;
+  const ends = batch.wantsTokens ? values.slice(-batch.counters.length).map(toInteger) : [];
   const count = values.length - 1 - ends.length;
   if (kind === ALL_PASS && count === 2 * batch.counters.length) return readAll(batch, values, ends);
   if (kind === EACH && count === 2 * batch.checkCount) return readEach(batch, values, ends, toError);
@@ -82,7 +95,7 @@ export function readReply(batch: Batch, reply: unknown, toError: (error: string)
 }
 
 /** All requests pass: from the final state of a counter, the result of each check is computed in the order of arrival. */
-function readAll(batch: Batch, values: readonly unknown[], ends: readonly number[]): number {
+function readAll(batch: Batch, values: Values, ends: readonly number[]): number {
   let created = 0;
   for (const counter of batch.counters) {
     counter.used = toInteger(values[2 * counter.keyIndex - 1]) - counter.cost;
@@ -108,7 +121,7 @@ function nextResult(check: Check, counter: CounterEntry | undefined, charging: b
 /** Some request does not pass: the reply has the numbers of each check. */
 function readEach(
   batch: Batch,
-  values: readonly unknown[],
+  values: Values,
   ends: readonly number[],
   toError: (error: string) => Error,
 ): number {
@@ -120,7 +133,7 @@ function readEach(
     const from = next;
     next += 2 * checks.length;
     const error = values[from];
-    if (typeof error === 'string' && !isIntegerText(error)) {
+    if (typeof error === 'string') {
       request.reject(toError(error));
       continue;
     }
@@ -133,7 +146,7 @@ function readEach(
   return created;
 }
 
-function readResult(check: Check, charging: boolean, usedValue: unknown, leftValue: unknown): CheckResult {
+function readResult(check: Check, charging: boolean, usedValue: Value, leftValue: Value): CheckResult {
   const used = toInteger(usedValue);
   const leftMs = toInteger(leftValue);
   if (leftMs < 0) return toResult(check, false, used, -leftMs - 1);
@@ -152,9 +165,9 @@ function createdBy(checks: readonly Check[], results: readonly CheckResult[]): n
 }
 
 function resolve(request: PendingRequest, results: CheckResult[], ends: readonly number[]): void {
-  if (request.onEnds !== undefined) {
+  if (request.onTokens !== undefined) {
     const ownEnds = request.counters.map(({ keyIndex }) => ends[keyIndex - 1] ?? 0);
-    request.onEnds(ownEnds, results);
+    request.onTokens(ownEnds, results);
   }
   request.resolve(results);
 }

@@ -1,4 +1,6 @@
 import type { Check } from '../../core/check.js';
+import { FIXED_WINDOW } from '../../core/counter-kind.js';
+import { PendingRequest } from './batch.js';
 import type { BatchSender } from './batch-sender.js';
 import type { ServerHealth } from './server-health.js';
 import type { Servers } from './servers.js';
@@ -25,9 +27,7 @@ export class Probes {
     if (!this.health.breakerOf(server).admits()) return;
     const key = this.servers.keyOn(server, (tag) => probeKey(this.namespace, tag));
     if (key === undefined) return;
-    this.batches
-      .sendAlone({ checks: [probeCheck(key)], charging: true, onEnds: undefined })
-      .catch(() => undefined);
+    this.batches.sendAlone(new PendingRequest([probeCheck(key)], true)).catch(() => undefined);
   }
 }
 
@@ -43,9 +43,12 @@ function probeCheck(key: string): Check {
     text: '',
     name: 'probe',
     windowMs: WINDOW_MS,
+    kind: FIXED_WINDOW,
     limit: Infinity,
     cost: 1,
+    block: undefined,
     countDenied: false,
+    shadow: false,
     onStoreError: 'allow',
   };
 }

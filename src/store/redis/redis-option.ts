@@ -11,10 +11,10 @@ export interface RedisClient {
   readonly isCluster: boolean;
   /** The socket; `undefined` before the first connection. */
   readonly stream?: { cork(): void; uncork(): void; readonly writable?: boolean } | undefined;
-  /** Runs a script by its hash. */
-  evalsha(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>;
-  /** Runs a script by its text, if the server does not know the hash. */
-  eval(script: string, numkeys: number, ...args: string[]): Promise<unknown>;
+  /** Runs a script by its hash, and returns strings as bytes. Required; optional here because the types of ioredis lack it. */
+  evalshaBuffer?(sha1: string, numkeys: number, ...args: string[]): Promise<unknown>;
+  /** Runs a script by its text, if the server does not know the hash. Required too. */
+  evalBuffer?(script: string, numkeys: number, ...args: string[]): Promise<unknown>;
   /** Deletes counters. */
   del(...keys: string[]): Promise<unknown>;
   /** Sends several commands in one write. */
@@ -43,8 +43,8 @@ export type RedisOption = string | RedisConnectionOptions | RedisClusterOptions 
 export function isClient(redis: unknown): redis is RedisClient {
   const client = redis as Partial<RedisClient> | null;
   return (
-    typeof client?.evalsha === 'function' &&
-    typeof client.eval === 'function' &&
+    typeof client?.evalshaBuffer === 'function' &&
+    typeof client.evalBuffer === 'function' &&
     typeof client.del === 'function'
   );
 }

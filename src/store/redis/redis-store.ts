@@ -1,6 +1,7 @@
 import type { Check, CheckResult } from '../../core/check.js';
 import type { Log } from '../../core/log.js';
-import type { Store, StoreHealth } from '../../core/store.js';
+import { type OutcomeHooks, type Store, type StoreHealth, withHooks } from '../../core/store.js';
+import { PendingRequest } from './batch.js';
 import { BatchSender } from './batch-sender.js';
 import { clientWarnings } from './client-warnings.js';
 import { Coalescer } from './coalescer.js';
@@ -96,8 +97,13 @@ export class RedisStore implements Store {
     return describeClient(this.parts.connection.client, isClient(this.options.redis));
   }
 
-  consume(checks: readonly Check[], refundable = false, queuedAtMs?: number): Promise<CheckResult[]> {
-    return this.run(checks, true, refundable, queuedAtMs);
+  consume(
+    checks: readonly Check[],
+    refundable = false,
+    queuedAtMs?: number,
+    hooks?: OutcomeHooks,
+  ): Promise<CheckResult[]> {
+    return this.run(checks, true, refundable, queuedAtMs, hooks);
   }
 
   peek(checks: readonly Check[]): Promise<CheckResult[]> {
@@ -114,11 +120,12 @@ export class RedisStore implements Store {
 
   async reset(checks: readonly Check[]): Promise<void> {
     if (checks.length === 0) return;
-    const keys = this.withHashTags(checks).map(({ key }) => key);
+    const keys = this.withHashTags(checks).flatMap(keysOf);
     const deadline = new Deadline(this.options.timeoutMs);
     const { connection, servers } = this.parts;
     try {
       await deadline.wait(connection.open());
+      // while a slot moves, a call can have one key only
       const calls = servers.isCluster ? keys.map((key) => [key]) : [keys];
       await Promise.all(calls.map((call) => this.delete(call, deadline)));
     } catch (error) {
@@ -153,6 +160,7 @@ export class RedisStore implements Store {
     charging: boolean,
     refundable: boolean,
     queuedAtMs?: number,
+    hooks?: OutcomeHooks,
   ): Promise<CheckResult[]> {
     const tagged = this.withHashTags(checks);
     const [first] = tagged;
@@ -160,15 +168,16 @@ export class RedisStore implements Store {
     const { servers, health, refunds, batches, coalescer } = this.parts;
     if (!this.mayCall(servers.of(first.key), tagged, charging)) {
       health.logOutage();
-      return Promise.reject(health.toError());
+      return withHooks(Promise.reject(health.toError()), hooks);
     }
     const deadline =
       queuedAtMs === undefined ? undefined : Deadline.since(queuedAtMs, this.options.timeoutMs);
-    const onEnds = refundable ? refunds.noteCharges(tagged, deadline) : undefined;
-    const request = { checks: tagged, charging, onEnds };
+    const onTokens = refundable ? refunds.noteCharges(tagged, deadline) : undefined;
+    const request = new PendingRequest(tagged, charging, onTokens, hooks);
     // a request that has waited already has less time than others, so it is sent on its own
     if (deadline !== undefined) return batches.sendAlone(request, deadline);
-    return coalescer.add(servers.isCluster ? prefixWithTag(first.key) : '', request);
+    coalescer.add(servers.isCluster ? prefixWithTag(first.key) : '', request);
+    return request.promise;
   }
 
   /**
@@ -196,4 +205,9 @@ export class RedisStore implements Store {
     const { sender, servers } = this.parts;
     await sender.run({ server: servers.of(first), requests: 1, deadline }, (client) => client.del(...keys));
   }
+}
+
+/** The keys of a counter: also the one that counts its blocks, because a check of the service may not say that it has blocks. */
+function keysOf({ key }: Check): string[] {
+  return [key, `${key}!offences`];
 }

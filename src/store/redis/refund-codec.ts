@@ -1,4 +1,5 @@
 import { type Check, type CheckResult, toResult } from '../../core/check.js';
+import { unpackArray } from './message-pack.js';
 import { toInteger, UnexpectedReplyError } from './reply-values.js';
 
 // The only place that knows the positions of the arguments and the reply of lua/refund.lua.
@@ -8,8 +9,8 @@ export interface Refund {
   readonly check: Check;
   /** What `consume` has returned. */
   readonly result: CheckResult;
-  /** The end of the window that was charged, by the server's clock in milliseconds. */
-  readonly endsAtMs: number;
+  /** What the script returned for the charge: for a fixed window its end, by the server's clock in milliseconds. */
+  readonly token: number;
 }
 
 /** KEYS and ARGV of the call. */
@@ -19,18 +20,14 @@ export function encodeRefunds(refunds: readonly Refund[]): {
 } {
   return {
     keys: refunds.map(({ check }) => check.key),
-    args: refunds.flatMap(({ check, endsAtMs }) => [
-      String(check.windowMs),
-      String(endsAtMs),
-      String(check.cost),
-    ]),
+    args: refunds.flatMap(({ check, token }) => [String(check.windowMs), String(token), String(check.cost)]),
   };
 }
 
 /** The results as they are after the refunds. */
 export function readRefunds(refunds: readonly Refund[], reply: unknown): CheckResult[] {
-  if (!Array.isArray(reply) || reply.length !== 2 * refunds.length) throw new UnexpectedReplyError();
-  const values = reply as readonly unknown[];
+  const values = unpackArray(reply);
+  if (values.length !== 2 * refunds.length) throw new UnexpectedReplyError();
   return refunds.map(({ check, result }, i) =>
     toResult(check, result.allowed, toInteger(values[2 * i]), toInteger(values[2 * i + 1])),
   );

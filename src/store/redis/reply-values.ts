@@ -1,12 +1,7 @@
-/** An integer of a reply. Large ones come as strings, and with the client option `stringNumbers` all of them do. */
-export function toInteger(value: unknown): number {
-  const number = typeof value === 'string' && isIntegerText(value) ? Number(value) : value;
-  if (typeof number !== 'number' || !Number.isInteger(number)) throw new UnexpectedReplyError();
-  return number;
-}
-
-export function isIntegerText(text: string): boolean {
-  return /^-?\d+$/.test(text);
+/** An integer of a reply. */
+export function toInteger(value: number | string | undefined): number {
+  if (typeof value !== 'number') throw new UnexpectedReplyError();
+  return value;
 }
 
 /** A reply that the scripts never return. */

@@ -24,12 +24,12 @@ export class Script {
 
   /** Runs the script by its SHA-1, and fails if the server does not have it. */
   runBySha(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return send(client, 'evalsha', this.sha1, keys, args);
+    return send(client, 'evalshaBuffer', this.sha1, keys, args);
   }
 
   /** Sends the whole script, which the server stores and runs. */
   runWhole(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return send(client, 'eval', this.source, keys, args);
+    return send(client, 'evalBuffer', this.source, keys, args);
   }
 }
 
@@ -38,9 +38,15 @@ export function isMissing(error: unknown): boolean {
   return formatError(error).startsWith('NOSCRIPT');
 }
 
+/** The replies are bytes, because the scripts pack their numbers. */
+type ScriptCommand = 'evalshaBuffer' | 'evalBuffer';
+
+/** Each client has these methods: `isClient` has checked those that were passed. */
+type ScriptClient = Required<Pick<RedisClient, ScriptCommand>>;
+
 function send(
   client: RedisClient,
-  command: 'evalsha' | 'eval',
+  command: ScriptCommand,
   script: string,
   keys: readonly string[],
   args: readonly string[],
@@ -51,14 +57,14 @@ function send(
 
 type SendScript = (
   client: RedisClient,
-  command: 'evalsha' | 'eval',
+  command: ScriptCommand,
   script: string,
   keys: readonly string[],
   args: readonly string[],
 ) => Promise<unknown>;
 
 const callPlainly: SendScript = (client, command, script, keys, args) =>
-  client[command](script, keys.length, ...keys, ...args);
+  (client as ScriptClient)[command](script, keys.length, ...keys, ...args);
 
 /**
  * A Cluster with `enableAutoPipelining` pools the calls of one turn. Up to ioredis 5.4 it uses the script as the key, and then

@@ -51,7 +51,7 @@ export class StartCheck {
     try {
       await deadline.wait(CHECK.run(this.client, keys, []));
       // needed for a server that does not have a script yet
-      await deadline.wait(this.client.eval(checkLua, keys.length, ...keys));
+      await deadline.wait(CHECK.runWhole(this.client, keys, []));
       return undefined;
     } catch (error) {
       return error;

@@ -13,6 +13,7 @@ import { FreqLimitError } from '../../../src/core/errors.js';
 import { toVerdict } from '../../../src/core/verdict.js';
 import { RuleError } from '../../../src/rules/evaluate.js';
 import type { MissingKey, PlannedCheck } from '../../../src/rules/to-checks.js';
+import { check } from '../../support/check.js';
 import { captureLog } from '../../support/log.js';
 import { CONTEXT, result } from '../fixtures.js';
 
@@ -43,7 +44,7 @@ function exceptions(options: Partial<AnswerOptions> = {}): Exceptions {
 
 function checks(narrow: object = {}): PlannedCheck[] {
   const rules = [{ name: 'wide' }, { name: 'narrow', ...narrow }, { name: 'secret', hidden: true }];
-  return rules.map((rule) => ({ name: rule.name, rule })) as unknown as PlannedCheck[];
+  return rules.map((rule) => ({ ...check(rule.name), rule, ownLimit: 1 })) as unknown as PlannedCheck[];
 }
 
 async function denied(options: Partial<AnswerOptions> = {}, narrow = {}, adapter = HTTP): Promise<Error> {

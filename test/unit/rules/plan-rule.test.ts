@@ -150,11 +150,7 @@ describe('a wrong rule', () => {
     ['getTracker', { getTracker: () => 'x' }, 'did you mean key?'],
     ['skip', { skip: () => true }, 'did you mean skipIf?'],
     ['weight', { weight: 1 }, 'did you mean cost?'],
-    [
-      'blockDuration',
-      { blockDuration: 1 },
-      'is not an option; leave it out: a denied client waits until its window ends',
-    ],
+    ['blockDuration', { blockDuration: 60_000 }, "is not an option; did you mean blockFor: '1m'?"],
     ['colour', { colour: 1 }, 'is not an option (options: window, limit, key'],
   ])('throws for its %s: %j', (option, parts, problem) => {
     const error = thrownBy(() => plan({ ...RULE, ...parts }));

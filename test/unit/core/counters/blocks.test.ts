@@ -20,7 +20,7 @@ describe.each(KINDS.map((kind) => [kind.type, kind] as const))(
       limit: 2,
       cost: 1,
       countDenied: false,
-      isShadow: false,
+      shadow: false,
       block: { stepsMs: [5_000], forgiveAfterMs: 100_000 },
       ...parts,
     });
@@ -91,8 +91,13 @@ describe.each(KINDS.map((kind) => [kind.type, kind] as const))(
     it('begins if the check denies the request as well as another one', () => {
       const [counter, other] = [newCounter(), newCounter()];
       const shut = check({ limit: 0, kind: { type: 'fixed-window' }, block: undefined });
-      const results = decide([check({ cost: 3 }), shut], [counter, other], START);
+      for (let i = 0; i < 2; i++) decide([check()], [counter], START);
+      const results = decide([check(), shut], [counter, other], START);
       expect(results.map(({ isBlocked }) => isBlocked)).toEqual([true, false]);
+    });
+
+    it('does not begin by a request that could never pass', () => {
+      expect(subject()(0, { cost: 3 })).toMatchObject({ allowed: false, isBlocked: false });
     });
 
     it('does not begin by a peek, or by a request that costs nothing', () => {
@@ -125,7 +130,7 @@ describe.each(KINDS.map((kind) => [kind.type, kind] as const))(
 
     it('of a shadow rule denies no request', () => {
       const [counter, other] = [newCounter(), newCounter()];
-      const shadow = check({ isShadow: true });
+      const shadow = check({ shadow: true });
       const real = check({ limit: 100, kind: { type: 'fixed-window' } });
       const results = [1, 2, 3, 4].map(() => decide([shadow, real], [counter, other], START));
       expect(results.map(([first]) => first?.isBlocked)).toEqual([false, false, true, true]);

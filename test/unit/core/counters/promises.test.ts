@@ -51,7 +51,7 @@ function play(kind: CounterKind, windowMs: number, limit: number, history: Steps
       const [{ check, token }] = passed.splice(refunds % passed.length, 1) as [(typeof passed)[number]];
       if (token !== undefined) refund(check, counter, token, atMs);
     }
-    const check = { kind, windowMs, limit, cost, countDenied, isShadow: false, block: undefined };
+    const check = { kind, windowMs, limit, cost, countDenied, shadow: false, block: undefined };
     const [decision] = decide([check], [counter], atMs);
     if (decision!.allowed) passed.push({ realMs, atMs, cost, check, token: decision!.token });
   }

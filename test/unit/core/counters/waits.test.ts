@@ -1,7 +1,6 @@
 import fc from 'fast-check';
-import type { CounterKind } from '../../../../src/core/counter-kind.js';
+import { capacityOf, type CounterKind } from '../../../../src/core/counter-kind.js';
 import {
-  capacityOf,
   type CountedCheck,
   type Counter,
   expiresAtMs,
@@ -85,9 +84,9 @@ describe('the waits of a counter', () => {
         let nowMs = START;
         for (const { afterMs, share, countDenied } of steps) {
           nowMs += afterMs;
-          const capacity = capacityOf({ kind, windowMs, limit });
+          const capacity = capacityOf({ kind, limit });
           const cost = Math.min(Math.ceil(share * capacity), MAX);
-          const check = { kind, windowMs, limit, cost, countDenied, isShadow: false, block };
+          const check = { kind, windowMs, limit, cost, countDenied, shadow: false, block };
           const [decision] = decide([check], [counter], nowMs);
           // beyond that, the waits are not exact
           if (decision!.resetAfterMs > 1_000 * YEAR) return;
@@ -111,7 +110,7 @@ describe('the waits of a counter', () => {
     ['a token bucket of a millisecond', { type: 'token-bucket', burst: 1 }, 1, 1],
   ])('lets the next request of %s pass after %s', (_, kind, windowMs, wait) => {
     const limit = kind.type === 'token-bucket' ? 2 : 1;
-    const check = { kind, windowMs, limit, cost: 1, countDenied: false, isShadow: false, block: undefined };
+    const check = { kind, windowMs, limit, cost: 1, countDenied: false, shadow: false, block: undefined };
     const counter = newCounter();
     expect(decide([check], [counter], START)[0]?.allowed).toBe(true);
     expect(decide([check], [counter], START)[0]?.retryAfterMs).toBe(wait);

@@ -4,7 +4,7 @@ import { toVerdict } from '../../../../src/core/verdict.js';
 import { CachedCounts } from '../../../../src/store/layers/cached-counts.js';
 import { DenyCache } from '../../../../src/store/layers/deny-cache.js';
 import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
-import type { Store } from '../../../../src/core/store.js';
+import { type Store, withHooks } from '../../../../src/core/store.js';
 import { check } from '../../../support/check.js';
 import { quiet } from '../../../support/subjects.js';
 
@@ -16,11 +16,11 @@ function subject(delayMs = 0) {
   const inner = new MemoryStore(100_000, quiet, () => nowMs);
   const slow: Store = {
     place: 'a test',
-    consume: async (checks, refundable) => {
+    consume: (checks, refundable, _, hooks) => {
       calls++;
       const answer = inner.consume(checks, refundable).map((one) => ({ ...one, source }));
       nowMs += delayMs;
-      return answer;
+      return withHooks(Promise.resolve(answer), hooks);
     },
     peek: async (checks) => inner.peek(checks),
     refund: async (checks, results) => inner.refund(checks, results),

@@ -2,7 +2,7 @@ import type { Check, CheckResult, OnStoreError } from '../../../../src/core/chec
 import { FreqLimitError } from '../../../../src/core/errors.js';
 import { FallbackStore } from '../../../../src/store/layers/fallback-store.js';
 import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
-import type { Store } from '../../../../src/core/store.js';
+import { type Store, withHooks } from '../../../../src/core/store.js';
 import { check } from '../../../support/check.js';
 import { quiet } from '../../../support/subjects.js';
 
@@ -24,9 +24,10 @@ export function make(share = 1) {
     };
   const store: Store = {
     place: 'a test',
-    consume: orFail('consume', (checks: readonly Check[], refundable?: boolean) =>
-      inner.consume(checks, refundable),
-    ),
+    consume: (checks, refundable, _, hooks) => {
+      const results = orFail('consume', () => inner.consume(checks, refundable));
+      return withHooks(results(), hooks);
+    },
     peek: orFail('peek', (checks: readonly Check[]) => inner.peek(checks)),
     refund: orFail('refund', (checks: readonly Check[], results: readonly CheckResult[]) =>
       inner.refund(checks, results),

@@ -1,5 +1,5 @@
 import type { Check, CheckResult } from '../../../../src/core/check.js';
-import { Batch, PendingRequest, type UnsentRequest } from '../../../../src/store/redis/batch.js';
+import { Batch, type OnTokens, PendingRequest } from '../../../../src/store/redis/batch.js';
 
 /** What a request of a batch was answered. */
 interface Answer {
@@ -18,13 +18,17 @@ export function batchOf(...requests: (readonly Check[])[]): AnsweredBatch {
   return batchWith(requests.map((checks) => ({ checks, charging: true })));
 }
 
-export function batchWith(
-  requests: readonly (Omit<UnsentRequest, 'onEnds'> & Partial<UnsentRequest>)[],
-): AnsweredBatch {
+interface Request {
+  readonly checks: readonly Check[];
+  readonly charging: boolean;
+  readonly onTokens?: OnTokens | undefined;
+}
+
+export function batchWith(requests: readonly Request[]): AnsweredBatch {
   const batch = new Batch();
   const answers: Answer[] = requests.map(() => ({}));
-  requests.forEach((unsent, i) => {
-    const request = new PendingRequest({ onEnds: undefined, ...unsent });
+  requests.forEach(({ checks, charging, onTokens }, i) => {
+    const request = new PendingRequest(checks, charging, onTokens);
     request.resolve = (results) => void (answers[i]!.results = results);
     request.reject = (error) => void (answers[i]!.error = error);
     batch.add(request);

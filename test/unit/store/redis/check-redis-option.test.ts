@@ -6,7 +6,8 @@ const accept = (redis: unknown) => (): void => {
   readRedisOption(redis);
 };
 const method = async (): Promise<unknown> => undefined;
-const CLIENT = { status: 'ready', isCluster: false, evalsha: method, eval: method, del: method };
+const COMMANDS = { evalshaBuffer: method, evalBuffer: method, del: method };
+const CLIENT = { status: 'ready', isCluster: false, ...COMMANDS };
 
 describe('readRedisOption', () => {
   it.each<[string, unknown]>([
@@ -390,10 +391,25 @@ describe('readRedisOption, for an instance of a class', () => {
 
 describe('readRedisOption, for clients', () => {
   it.each([
-    ['a mock', { evalsha: method, eval: method, del: method }],
+    ['a mock', COMMANDS],
     ['another library’s client', { ...CLIENT, status: 1 }],
   ])('rejects a client without a status: %s', (_, client) => {
     expect(accept(client)).toThrow('the client has no status, so it is not a client of ioredis');
+  });
+
+  it.each([
+    ['a mock', { evalsha: method, eval: method, del: method }],
+    ['a mock with a status', { ...CLIENT, evalshaBuffer: undefined, evalsha: method }],
+    [
+      'a mock without one of them',
+      { ...CLIENT, evalBuffer: undefined, evalsha: method, sendCommand: method },
+    ],
+    ['another library’s client', { status: 'ready', evalsha: method, eval: method, del: method }],
+  ])('rejects a client without the methods that run scripts: %s', (_, client) => {
+    expect(accept(client)).toThrow(
+      'a client without the methods evalshaBuffer, evalBuffer and del, which each client of ioredis has, is not a URL',
+    );
+    expect(accept(client)).toThrow('in tests, leave redis out or use nestjs-freq-limit/testing');
   });
 
   it('rejects a Cluster client whose nodes use another database', () => {

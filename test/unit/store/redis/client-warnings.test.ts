@@ -88,7 +88,7 @@ describe('the warnings for a Cluster', () => {
 
 describe('the warnings for a client of another copy of ioredis', () => {
   const method = async (): Promise<unknown> => undefined;
-  const client = { status: 'ready', evalsha: method, eval: method, del: method };
+  const client = { status: 'ready', evalshaBuffer: method, evalBuffer: method, del: method };
 
   it.each([
     [false, [DISCARD, HANGING]],

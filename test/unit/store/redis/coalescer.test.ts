@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Check, CheckResult } from '../../../../src/core/check.js';
-import type { Batch } from '../../../../src/store/redis/batch.js';
+import { type Batch, PendingRequest } from '../../../../src/store/redis/batch.js';
 import { Coalescer } from '../../../../src/store/redis/coalescer.js';
 import { check } from '../../../support/check.js';
 import { result } from '../../fixtures.js';
@@ -20,8 +20,11 @@ function make(coalesce = true) {
     },
     coalesce,
   );
-  const add = (tag: string, ...checks: Check[]): Promise<CheckResult[]> =>
-    coalescer.add(tag, { checks, charging: true, onEnds: undefined });
+  const add = (tag: string, ...checks: Check[]): Promise<CheckResult[]> => {
+    const request = new PendingRequest(checks, true);
+    coalescer.add(tag, request);
+    return request.promise;
+  };
   return { coalescer, add, turns, sent };
 }
 

@@ -2,12 +2,17 @@ import type { Check, CheckResult } from '../../../../src/core/check.js';
 import type { Batch } from '../../../../src/store/redis/batch.js';
 import { encodeBatch, readReply } from '../../../../src/store/redis/consume-codec.js';
 import { check } from '../../../support/check.js';
+import { pack } from '../../../support/message-pack.js';
 import { type AnsweredBatch, batchOf, batchWith } from './batch.fixtures.js';
 
 const [a, b, c] = ['a', 'b', 'c'].map((key) => check(key, { limit: 5 })) as [Check, Check, Check];
 
-/** Encodes a batch and reads this reply to it; returns how many counters it has created. */
-function answer(batch: Batch, reply: unknown): number {
+/** Encodes a batch and reads a reply of these values to it; returns how many counters it has created. */
+function answer(batch: Batch, values: readonly unknown[]): number {
+  return answerBy(batch, pack(values));
+}
+
+function answerBy(batch: Batch, reply: unknown): number {
   encodeBatch(batch);
   return readReply(batch, reply, (text) => new Error(text));
 }
@@ -18,7 +23,7 @@ describe('encodeBatch', () => {
     const { batch } = batchOf([a, day], [b, day], [c]);
     expect(encodeBatch(batch)).toEqual({
       keys: ['a', 'b', 'c', 'd'],
-      args: ['1,4,0,2,4,0,3,0,', '[60000,5,1,3,86400000,10,2,1]'],
+      args: ['["1,4,0,2,4,0,3,0,",60000,5,1,3,86400000,10,2,1]'],
     });
   });
 
@@ -28,25 +33,25 @@ describe('encodeBatch', () => {
       [{ ...a, limit: 7, cost: 0 }],
       [{ ...a, limit: Infinity }],
     );
-    expect(encodeBatch(batch).args).toEqual(['-1,9,4,0,-1,7,0,0,-1,-1,1,0,', '[60000,7,5,1]']);
+    expect(encodeBatch(batch).args).toEqual(['["-1,9,4,0,-1,7,0,0,-1,-1,1,0,",60000,7,5,1]']);
   });
 
   it('has -1 if there is no limit, and marks countDenied', () => {
     const { batch } = batchOf([{ ...a, limit: Infinity, countDenied: true }]);
-    expect(encodeBatch(batch).args).toEqual(['-1,-1,-1,0,', '[60000,-1,1,1]']);
+    expect(encodeBatch(batch).args).toEqual(['["-1,-1,-1,0,",60000,-1,1,1]']);
   });
 
   it('has -1 instead of a sum that is too large to be exact', () => {
     const half = { ...a, limit: Infinity, cost: 2 ** 52 };
-    expect(encodeBatch(batchOf([half, { ...half, cost: 2 ** 52 - 1 }]).batch).args[1]).toBe(
-      '[60000,-1,9007199254740991,1]',
+    expect(encodeBatch(batchOf([half, { ...half, cost: 2 ** 52 - 1 }]).batch).args[0]).toMatch(
+      /",60000,-1,9007199254740991,1\]$/,
     );
-    expect(encodeBatch(batchOf([half, half]).batch).args[1]).toBe('[60000,-1,-1,1]');
+    expect(encodeBatch(batchOf([half, half]).batch).args[0]).toMatch(/",60000,-1,-1,1\]$/);
   });
 
   it('charges nothing for a peek, and gives it no limit', () => {
     const { batch } = batchWith([{ checks: [a], charging: false }]);
-    expect(encodeBatch(batch).args).toEqual(['-1,-1,0,0,', '[60000,-1,0,1]']);
+    expect(encodeBatch(batch).args).toEqual(['["-1,-1,0,0,",60000,-1,0,1]']);
   });
 });
 
@@ -95,12 +100,20 @@ describe('readReply', () => {
     expect(answers[2]!.results).toHaveLength(1);
   });
 
-  it('reads strings from a client that returns numbers as strings', () => {
-    const { batch, answers } = batchOf([a]);
-    answer(batch, ['0', '5', '9000']);
-    expect(answers[0]!.results).toMatchObject([{ used: 5, resetAfterMs: 9_000 }]);
-    answer(batch, ['1', '5', '-9001']);
-    expect(answers[0]!.results).toMatchObject([{ allowed: false, resetAfterMs: 9_000 }]);
+  it('reads numbers up to 2^53 - 1 exactly', () => {
+    const most = Number.MAX_SAFE_INTEGER;
+    const vast = { ...a, limit: most };
+    const { batch, answers } = batchOf([vast], [vast]);
+    answer(batch, [0, most, most]);
+    expect(answers.map(({ results }) => results![0])).toMatchObject([
+      { used: most - 1, remaining: 1, resetAfterMs: most },
+      { used: most, remaining: 0, resetAfterMs: most },
+    ]);
+    answer(batch, [1, most - 1, most - 1, most, -most]);
+    expect(answers.map(({ results }) => results![0])).toMatchObject([
+      { allowed: true, used: most - 1, resetAfterMs: most - 1 },
+      { allowed: false, used: most, resetAfterMs: most - 1 },
+    ]);
   });
 
   it('computes for a peek whether the request would pass', () => {
@@ -116,32 +129,45 @@ describe('readReply', () => {
   it.each([
     ['null', null],
     ['a string', 'OK'],
-    ['an empty list', []],
+    ['an array that is not packed', [0, 1, 60_000]],
+    ['bytes of another reply', Buffer.from('OK')],
+    ['half of a reply', pack([0, 1, 60_000]).subarray(0, 4)],
+    ['more than a reply', Buffer.concat([pack([0, 1, 60_000]), pack(0)])],
+  ])('throws for %s, which the script never returns', (_, reply) => {
+    const { batch } = batchOf([a]);
+    expect(() => answerBy(batch, reply)).toThrow('it is not a reply of the script');
+  });
+
+  it.each([
+    ['no values', []],
     ['another kind', [2, 1, 1]],
+    ['a kind that is a string', ['0', 1, 1]],
     ['too few values', [0, 1]],
     ['too many values', [0, 1, 1, 1]],
-    ['strings without numbers', [0, 'a', 'b']],
+    ['strings', [0, 'a', 'b']],
+    ['numbers as strings', [0, '1', '60000']],
+    ['numbers as strings for each check', [1, 1, '60000']],
     ['holes', [0, null, null]],
     ['lists', [0, [1], [2]]],
     ['fractions', [0, 1.5, 2.5]],
     ['too few values of each check', [1, 1]],
     ['a time that is not a number', [1, 1, 'x']],
-  ])('throws for %s, which the script never returns', (_, reply) => {
+  ])('throws for an array with %s, which the script never returns', (_, values) => {
     const { batch } = batchOf([a]);
-    expect(() => answer(batch, reply)).toThrow('it is not a reply of the script');
+    expect(() => answer(batch, values)).toThrow('it is not a reply of the script');
   });
 });
 
 describe('a call that asks for the ends of windows', () => {
   const heard: [endsAtMs: readonly number[], used: number[]][] = [];
-  const onEnds = (endsAtMs: readonly number[], results: readonly CheckResult[]): void => {
+  const onTokens = (endsAtMs: readonly number[], results: readonly CheckResult[]): void => {
     heard.push([endsAtMs, results.map(({ used }) => used)]);
   };
 
   function asking(...requests: { checks: readonly Check[]; wants: boolean }[]): AnsweredBatch {
     heard.length = 0;
     return batchWith(
-      requests.map(({ checks, wants }) => ({ checks, charging: true, onEnds: wants ? onEnds : undefined })),
+      requests.map(({ checks, wants }) => ({ checks, charging: true, onTokens: wants ? onTokens : undefined })),
     );
   }
 
@@ -151,13 +177,13 @@ describe('a call that asks for the ends of windows', () => {
       { checks: [b], wants: true },
       { checks: [c], wants: true },
     );
-    expect(encodeBatch(batch).args[0]).toBe('@1,0,2,0,3,0,');
-    expect(encodeBatch(asking({ checks: [a], wants: false }).batch).args[0]).toBe('1,0,');
+    expect(encodeBatch(batch).args[0]).toMatch(/^\["@1,0,2,0,3,0,",/);
+    expect(encodeBatch(asking({ checks: [a], wants: false }).batch).args[0]).toMatch(/^\["1,0,",/);
   });
 
   it('gives each request that needs them the ends for its own checks', () => {
     const { batch, answers } = asking({ checks: [a], wants: false }, { checks: [b, a, b], wants: true });
-    answer(batch, [0, 2, 60_000, 2, 50_000, '1700000060000', '1700000050000']);
+    answer(batch, [0, 2, 60_000, 2, 50_000, 1_700_000_060_000, 1_700_000_050_000]);
     expect(heard).toEqual([
       [
         [1_700_000_050_000, 1_700_000_060_000, 1_700_000_050_000],
@@ -171,7 +197,7 @@ describe('a call that asks for the ends of windows', () => {
     // b has another cost, so c comes before it
     const { batch } = asking({ checks: [a, { ...b, cost: 2 }, c], wants: true });
     expect(encodeBatch(batch).keys).toEqual(['a', 'c', 'b']);
-    answer(batch, [0, 1, 1, 1, 3, 2, 2, '11', '33', '22']);
+    answer(batch, [0, 1, 1, 1, 3, 2, 2, 11, 33, 22]);
     expect(heard).toEqual([
       [
         [11, 22, 33],
@@ -186,7 +212,7 @@ describe('a call that asks for the ends of windows', () => {
       { checks: [b], wants: true },
       { checks: [c], wants: true },
     );
-    answer(batch, [1, 5, -9_001, 'WRONGTYPE no', 0, 1, 60_000, '1700000009000', '-1', 1_700_000_060_000]);
+    answer(batch, [1, 5, -9_001, 'WRONGTYPE no', 0, 1, 60_000, 1_700_000_009_000, -1, 1_700_000_060_000]);
     expect(heard).toEqual([
       [[1_700_000_009_000], [5]],
       [[1_700_000_060_000], [1]],
@@ -197,12 +223,13 @@ describe('a call that asks for the ends of windows', () => {
   it.each([
     ['no end', [0, 1, 60_000]],
     ['no end when some are denied', [1, 5, -9_001]],
-    ['too many ends', [0, 1, 60_000, '1', '2']],
+    ['too many ends', [0, 1, 60_000, 1, 2]],
     ['an end that is not a number', [0, 1, 60_000, 'soon']],
-    ['an empty list', []],
-  ])('throws for %s', (_, reply) => {
+    ['an end that is a string', [0, 1, 60_000, '1']],
+    ['no values', []],
+  ])('throws for %s', (_, values) => {
     const { batch } = asking({ checks: [a], wants: true });
-    expect(() => answer(batch, reply)).toThrow('it is not a reply of the script');
+    expect(() => answer(batch, values)).toThrow('it is not a reply of the script');
   });
 });
 

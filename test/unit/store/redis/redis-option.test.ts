@@ -2,7 +2,7 @@ import { Cluster, Redis } from 'ioredis';
 import { isClient, isClustered } from '../../../../src/store/redis/redis-option.js';
 
 const method = async (): Promise<unknown> => undefined;
-const CLIENT = { status: 'ready', isCluster: false, evalsha: method, eval: method, del: method };
+const CLIENT = { status: 'ready', isCluster: false, evalshaBuffer: method, evalBuffer: method, del: method };
 
 describe('isClustered', () => {
   const cluster = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
@@ -23,8 +23,16 @@ describe('isClustered', () => {
 });
 
 describe('isClient', () => {
+  it('is true for each client of ioredis', () => {
+    expect(isClient(new Redis({ lazyConnect: true }))).toBe(true);
+    expect(isClient(new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true }))).toBe(true);
+  });
+
   it.each<[unknown, boolean]>([
     [CLIENT, true],
+    [{ ...CLIENT, evalshaBuffer: undefined }, false],
+    [{ ...CLIENT, evalBuffer: undefined }, false],
+    [{ ...CLIENT, del: undefined }, false],
     [{ host: 'localhost' }, false],
     ['redis://localhost', false],
     [null, false],

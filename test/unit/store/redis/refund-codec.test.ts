@@ -1,14 +1,15 @@
 import { type Check, toResult } from '../../../../src/core/check.js';
 import { encodeRefunds, readRefunds } from '../../../../src/store/redis/refund-codec.js';
 import { check } from '../../../support/check.js';
+import { pack } from '../../../support/message-pack.js';
 
 const [a, b] = ['a', 'b'].map((key) => check(key, { limit: 5 })) as [Check, Check];
 const REFUNDS = [
-  { check: a, result: toResult(a, true, 3, 9_000), endsAtMs: 1_700_000_009_000 },
+  { check: a, result: toResult(a, true, 3, 9_000), token: 1_700_000_009_000 },
   {
     check: { ...b, cost: 4, windowMs: 86_400_000 },
     result: toResult(b, true, 4, 1),
-    endsAtMs: 1_700_000_000_001,
+    token: 1_700_000_000_001,
   },
 ];
 
@@ -24,22 +25,24 @@ describe('encodeRefunds', () => {
 
 describe('readRefunds', () => {
   it('returns what is used now, and keeps what was decided', () => {
-    expect(readRefunds(REFUNDS, ['2', 8_999, '0', 0])).toMatchObject([
+    expect(readRefunds(REFUNDS, pack([2, 8_999, 0, 0]))).toMatchObject([
       { name: 'a', allowed: true, used: 2, remaining: 3, resetAfterMs: 8_999, source: 'store' },
       { name: 'b', allowed: true, used: 0, remaining: 5, resetAfterMs: 0, source: 'store' },
     ]);
-    const denied = { check: a, result: toResult(a, false, 5, 9_000), endsAtMs: 1 };
-    expect(readRefunds([denied], [5, '9000'])).toMatchObject([{ allowed: false, retryAfterMs: 9_001 }]);
-    expect(readRefunds([], [])).toEqual([]);
+    const denied = { check: a, result: toResult(a, false, 5, 9_000), token: 1 };
+    expect(readRefunds([denied], pack([5, 9_000]))).toMatchObject([{ allowed: false, retryAfterMs: 9_001 }]);
+    expect(readRefunds([], pack([]))).toEqual([]);
   });
 
   it.each([
     ['null', null],
     ['a string', 'OK'],
-    ['too few values', ['2', 8_999, '0']],
-    ['too many values', ['2', 8_999, '0', 0, '0', 0]],
-    ['strings without numbers', ['a', 'b', 'c', 'd']],
-    ['fractions', [1.5, 1, 1, 1]],
+    ['an array that is not packed', [2, 8_999, 0, 0]],
+    ['too few values', pack([2, 8_999, 0])],
+    ['too many values', pack([2, 8_999, 0, 0, 0, 0])],
+    ['strings', pack(['a', 'b', 'c', 'd'])],
+    ['numbers as strings', pack(['2', 8_999, 0, 0])],
+    ['fractions', pack([1.5, 1, 1, 1])],
   ])('throws for %s, which the script never returns', (_, reply) => {
     expect(() => readRefunds(REFUNDS, reply)).toThrow('it is not a reply of the script');
   });

@@ -13,12 +13,12 @@ function make() {
   let change = Promise.resolve();
   const renew = (): void => void (change = new Promise((resolve) => (wakeUp = resolve)));
   renew();
-  const evalsha = async (): Promise<string> => {
+  const evalshaBuffer = async (): Promise<string> => {
     state.sent++;
     return `answer ${state.sent}`;
   };
   const connection = {
-    client: { status: 'reconnecting', evalsha },
+    client: { status: 'reconnecting', evalshaBuffer },
     open: () => opened(),
     isReady: () => state.isReady,
     isReturning: () => state.isReturning,
@@ -122,7 +122,7 @@ describe('a call', () => {
   it('fails once if the client returns no promise', async () => {
     const { state, connection, call } = make();
     state.isReady = true;
-    Object.assign(connection.client, { evalsha: () => undefined });
+    Object.assign(connection.client, { evalshaBuffer: () => undefined });
     await expect(call({ deadline: new Deadline(10) })).rejects.toThrow(TypeError);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(state.watched).toEqual([]);
@@ -131,7 +131,7 @@ describe('a call', () => {
   it('has its connection watched if the answer does not come in time', async () => {
     const { state, connection, call } = make();
     state.isReady = true;
-    Object.assign(connection.client, { evalsha: () => new Promise(() => undefined) });
+    Object.assign(connection.client, { evalshaBuffer: () => new Promise(() => undefined) });
     await expect(call({ deadline: new Deadline(10), server: 'b' })).rejects.toThrow(TimeoutError);
     expect(state.watched).toEqual(['b']);
   });
@@ -141,41 +141,44 @@ describe('a server without the script', () => {
   const NO_SCRIPT = new Error('NOSCRIPT No matching script.');
 
   /** A ready connection whose client answers EVALSHA and EVAL as given, and notes the commands. */
-  function makeReady(answers: { evalsha: () => unknown; eval: () => unknown }) {
+  function makeReady(answers: { evalshaBuffer: () => unknown; evalBuffer: () => unknown }) {
     const { state, connection, call } = make();
     state.isReady = true;
     const sent: string[] = [];
-    const command = (name: 'evalsha' | 'eval') => (): unknown => {
+    const command = (name: 'evalshaBuffer' | 'evalBuffer') => (): unknown => {
       sent.push(name);
       return answers[name]();
     };
-    Object.assign(connection.client, { evalsha: command('evalsha'), eval: command('eval') });
+    Object.assign(connection.client, {
+      evalshaBuffer: command('evalshaBuffer'),
+      evalBuffer: command('evalBuffer'),
+    });
     return { state, sent, call };
   }
 
   it('gets the whole script, once', async () => {
     const { sent, call } = makeReady({
-      evalsha: () => Promise.reject(NO_SCRIPT),
-      eval: () => Promise.resolve('by eval'),
+      evalshaBuffer: () => Promise.reject(NO_SCRIPT),
+      evalBuffer: () => Promise.resolve('by evalBuffer'),
     });
-    await expect(call()).resolves.toBe('by eval');
-    expect(sent).toEqual(['evalsha', 'eval']);
+    await expect(call()).resolves.toBe('by evalBuffer');
+    expect(sent).toEqual(['evalshaBuffer', 'evalBuffer']);
   });
 
   it('fails the call if it answers the same again', async () => {
     const { sent, call } = makeReady({
-      evalsha: () => Promise.reject(NO_SCRIPT),
-      eval: () => Promise.reject(NO_SCRIPT),
+      evalshaBuffer: () => Promise.reject(NO_SCRIPT),
+      evalBuffer: () => Promise.reject(NO_SCRIPT),
     });
     await expect(call()).rejects.toBe(NO_SCRIPT);
-    expect(sent).toEqual(['evalsha', 'eval']);
+    expect(sent).toEqual(['evalshaBuffer', 'evalBuffer']);
   });
 
   it('fails the call if the client throws', async () => {
     const thrown = new Error('from the client');
     const { call } = makeReady({
-      evalsha: () => Promise.reject(NO_SCRIPT),
-      eval: () => {
+      evalshaBuffer: () => Promise.reject(NO_SCRIPT),
+      evalBuffer: () => {
         throw thrown;
       },
     });
@@ -184,18 +187,21 @@ describe('a server without the script', () => {
 
   it('has the time of the whole call for both', async () => {
     const { state, sent, call } = makeReady({
-      evalsha: () => Promise.reject(NO_SCRIPT),
-      eval: () => new Promise(() => undefined),
+      evalshaBuffer: () => Promise.reject(NO_SCRIPT),
+      evalBuffer: () => new Promise(() => undefined),
     });
     await expect(call({ deadline: new Deadline(10), server: 'b' })).rejects.toThrow(TimeoutError);
-    expect(sent).toEqual(['evalsha', 'eval']);
+    expect(sent).toEqual(['evalshaBuffer', 'evalBuffer']);
     expect(state.watched).toEqual(['b']);
   });
 
   it('does not get the script after any other error, which may come after counting', async () => {
     const lost = new Error('Connection is closed.');
-    const { sent, call } = makeReady({ evalsha: () => Promise.reject(lost), eval: () => undefined });
+    const { sent, call } = makeReady({
+      evalshaBuffer: () => Promise.reject(lost),
+      evalBuffer: () => undefined,
+    });
     await expect(call()).rejects.toBe(lost);
-    expect(sent).toEqual(['evalsha']);
+    expect(sent).toEqual(['evalshaBuffer']);
   });
 });

@@ -1,0 +1,143 @@
+import type { CounterKind } from '../core/counter-kind.js';
+import type { FreqLimitError } from '../core/errors.js';
+import { quoted } from '../core/errors.js';
+import type { OptionReader } from '../core/validate.js';
+import { lastStep } from './block.js';
+import type { AnyWindow } from './any-window.js';
+import type { Algorithm, FromContext } from './rule.js';
+import { windowName } from './window.js';
+
+/** Read options of a rule or a check that decide how its counter counts; `undefined` for one that is not given or wrong. */
+export interface KindOptions {
+  /** A length in milliseconds, a function that returns one, or a calendar. */
+  readonly window: AnyWindow | undefined;
+  readonly algorithm: Algorithm | undefined;
+  readonly burst: number | FromContext<unknown> | undefined;
+  readonly limit: number | FromContext<unknown> | undefined;
+  readonly cost: number | FromContext<unknown> | undefined;
+  readonly blockFor: readonly number[] | undefined;
+  readonly forgiveAfter: number | undefined;
+  readonly shadow: boolean;
+}
+
+type KindOption = keyof KindOptions;
+
+/** How the counters of a rule count. */
+export type KindName = CounterKind['type'];
+
+/** Options that are right by themselves, but not together. */
+interface Contradiction {
+  /** The one that the message is about. */
+  readonly option: KindOption;
+  readonly others: readonly KindOption[];
+  /** Says what is wrong and what to write; `undefined` if nothing is wrong. */
+  readonly problemIn: (options: KindOptions, kind: KindName) => string | undefined;
+}
+
+const UNTIL_END = 'is not possible with a calendar window, which counts until its period ends';
+
+const CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    option: 'algorithm',
+    others: ['window'],
+    problemIn: ({ algorithm }, kind) =>
+      kind === 'calendar' && algorithm !== undefined
+        ? `${quoted(algorithm)} ${UNTIL_END}; remove algorithm, or write a window of a length, such as '30d'`
+        : undefined,
+  },
+  { option: 'burst', others: ['window', 'algorithm'], problemIn: burstWithoutBucket },
+  {
+    option: 'shadow',
+    others: ['window', 'algorithm'],
+    problemIn: ({ shadow }, kind) =>
+      shadow && kind === 'token-bucket'
+        ? 'is not possible with a token bucket: it refills by its limit, and a shadow rule counts without one; try the limit ' +
+          "with algorithm: 'sliding-window', or remove shadow"
+        : undefined,
+  },
+  {
+    option: 'blockFor',
+    others: ['window'],
+    problemIn: ({ blockFor }, kind) =>
+      kind === 'calendar' && blockFor !== undefined
+        ? `${UNTIL_END}; remove blockFor, or write a window of a length, such as '1d'`
+        : undefined,
+  },
+  { option: 'forgiveAfter', others: ['blockFor'], problemIn: wrongForgiveAfter },
+  { option: 'cost', others: ['algorithm', 'burst', 'limit', 'window'], problemIn: costAboveBurst },
+  { option: 'burst', others: ['algorithm', 'limit', 'window'], problemIn: endlessBucket },
+];
+
+/** How the counters of a rule with these options count. */
+export function kindOf(
+  { window, algorithm }: Pick<KindOptions, 'window' | 'algorithm'>,
+  standard: Algorithm,
+): KindName {
+  return typeof window === 'object' ? 'calendar' : (algorithm ?? standard);
+}
+
+/**
+ * Finds options that contradict each other.
+ * @param errors of wrong options; gets the errors that are found
+ * @param standard the algorithm of a rule without its own
+ */
+export function findContradictions(
+  options: KindOptions,
+  errors: Map<string, FreqLimitError>,
+  reader: OptionReader<FreqLimitError>,
+  standard: Algorithm,
+): void {
+  const kind = kindOf(options, standard);
+  for (const { option, others, problemIn } of CONTRADICTIONS) {
+    if ([option, ...others].some((name) => errors.has(name))) continue;
+    const problem = problemIn(options, kind);
+    if (problem !== undefined) errors.set(option, reader.invalid(option, problem));
+  }
+}
+
+/** The module's algorithm is not enough: a rule says itself what its options mean. */
+function burstWithoutBucket({ burst, algorithm }: KindOptions, kind: KindName): string | undefined {
+  if (burst === undefined || algorithm === 'token-bucket') return undefined;
+  if (kind === 'calendar') return `${UNTIL_END}; remove burst`;
+  return "is only possible with algorithm: 'token-bucket'; add that, or remove burst";
+}
+
+function wrongForgiveAfter({ blockFor, forgiveAfter }: KindOptions): string | undefined {
+  if (forgiveAfter === undefined) return undefined;
+  if (blockFor === undefined) return 'is only possible with blockFor; add that, or remove forgiveAfter';
+  const lastMs = lastStep(blockFor);
+  // all blocks are equally long
+  if (blockFor.length === 1 || forgiveAfter > lastMs) return undefined;
+  const [given, last] = [windowName(forgiveAfter), windowName(lastMs)];
+  return `${given} is not longer than the last block of ${last}, so it would never be used; write more than ${last}`;
+}
+
+/** The units of a full bucket. A limit of 0 denies every request, whatever the burst is: nothing would ever refill. */
+export function unitsOfBucket(limit: number, burst: number | undefined): number {
+  return limit === 0 ? 0 : (burst ?? limit);
+}
+
+/** The units of a full bucket, as far as they are known at start-up. */
+function knownUnits({ burst, limit }: KindOptions, kind: KindName): number | undefined {
+  if (kind !== 'token-bucket') return undefined;
+  const units = limit === 0 ? 0 : (burst ?? limit);
+  return typeof units === 'number' ? units : undefined;
+}
+
+function costAboveBurst(options: KindOptions, kind: KindName): string | undefined {
+  const { cost, burst } = options;
+  const units = knownUnits(options, kind);
+  // with 0, denying every request is what the user wants
+  if (units === undefined || units === 0 || typeof cost !== 'number' || cost <= units) return undefined;
+  const name = burst === undefined ? `the burst, which is the limit of ${units}` : `the burst of ${units}`;
+  return `${cost} is above ${name}, so no request would ever pass; write a lower cost, or burst: ${cost}`;
+}
+
+function endlessBucket(options: KindOptions, kind: KindName): string | undefined {
+  const { window, limit } = options;
+  const units = knownUnits(options, kind);
+  if (units === undefined || units === 0 || typeof window !== 'number' || typeof limit !== 'number')
+    return undefined;
+  if (units / limit <= Number.MAX_SAFE_INTEGER / window) return undefined;
+  return `a bucket of ${units} units would need more than 2^53 - 1 ms to fill; write a lower burst, a higher limit or a shorter window`;
+}
