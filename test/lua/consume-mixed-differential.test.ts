@@ -9,7 +9,7 @@ import { redisSuite } from '../support/redis-suite.js';
 
 // The script against its twin: the same random history at the same times, the same answers, to the millisecond.
 
-const HISTORIES = Number(process.env['DIFFERENTIAL_RUNS'] ?? 1_000);
+const HISTORIES = Number(process.env['DIFFERENTIAL_RUNS'] ?? 600);
 const MAX = Number.MAX_SAFE_INTEGER;
 const START = 1_760_000_000_000;
 const MAX_WAIT_MS = 100_000_000_000;

@@ -55,7 +55,7 @@ describe('lua/consume-mixed.lua on a server', () => {
     const requests: MixedRequest[] = checksOf('a').map((check) => ({ type: 'consume', checks: [check] }));
     const over: MixedRequest[] = checksOf('b').map((check) => ({
       type: 'consume',
-      checks: [{ ...check, cost: 4 }],
+      checks: [{ ...check, cost: 2 }],
     }));
     const [first] = await callMixed(client, requests.slice(2, 3));
     for (let i = 0; i < 2; i++) await callMixed(client, [...requests, ...over]);
