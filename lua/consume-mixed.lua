@@ -724,12 +724,12 @@ while args[run] do
       if units == 0 then
         call('DEL', key)
       elseif kind == SLIDING and value then
-        local newest, total = unpack('<dd', value)
-        local age = index - newest
+        local newest, top = unpack('<dd', value)
+        local bottom, age = top - base[i], index - newest
         if age < 0 then
           age = 0
         end
-        total = total + added
+        local total = bottom + units
         if age == 0 and total <= MAX and not rewrites then
           call('SETRANGE', key, '8', pack('<d', total))
         else
@@ -738,7 +738,7 @@ while args[run] do
             local older = age == 0 and value:sub(17) or value:sub(9, 16):rep(age - 1) .. value:sub(9, 152 - 8 * age)
             if total > MAX then
               older = older:gsub('........', function(number)
-                return pack('<d', unpack('<d', number) - (total - units))
+                return pack('<d', unpack('<d', number) - bottom)
               end)
             end
             value = pack('<dd', newest + age, total <= MAX and total or units) .. older

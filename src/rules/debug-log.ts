@@ -96,7 +96,7 @@ function checkText({ name, key, ownLimit, windowMs, cost, kind }: PlannedCheck):
 
 function resultText(result: CheckResult): string {
   const { name, allowed, used, limit, resetAfterMs, retryAfterMs, shadow, blocked } = result;
-  const denial = `denied${blocked ? ', blocked' : ''}, retryAfterMs ${retryAfterMs}`;
-  const answer = `${shadow ? 'shadow ' : ''}${allowed ? 'allowed' : denial}`;
+  const denied = `denied${blocked ? ' by a block' : ''}, retryAfterMs ${retryAfterMs}`;
+  const answer = `${shadow ? 'shadow ' : ''}${allowed ? 'allowed' : denied}`;
   return `"${name}" ${answer}, used ${used} of ${limit}, resetAfterMs ${resetAfterMs}`;
 }

@@ -19,7 +19,7 @@ function checkOf(kind: CounterKind, cost = 1): CountedCheck {
     limit: 10,
     cost,
     countDenied: false,
-    isShadow: false,
+    shadow: false,
     block: undefined,
   };
 }
