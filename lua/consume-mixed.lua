@@ -9,7 +9,7 @@
 --            of numbers, each followed by ",": for each check k, if it has cost 1, the limit of its run and mode 0,
 --            else -k, limit, cost, mode; and 0 after each request. A leading "@" requests tokens, which refunds need.
 --              mode         0, or the sum of 1: is charged even if the request is denied; and 2: a shadow rule, which
---                           denies no request, and is charged if the request passes
+--                           denies no request, and is charged if the request passes and the check allows it
 --                           4: a peek, which charges and denies nothing, and gets what its limit would say
 --                           8: a refund of `cost`; instead of a limit it has the token of the charge. Each refund is a
 --                           request of its own, and all requests of such a call are refunds
@@ -48,7 +48,8 @@
 --                         totals was charged in between. A window has 16 sub-windows, and 17 can lie in it in part.
 --            bucket       three doubles: a time, and the units used then: whole ones, and parts of 1 / window of a unit
 --            block        for any kind: 4, and the end of the block with 18 digits. To consume.lua it is a large number
---            key!offences   how often the key was blocked, if there are several steps
+--            key!offences   how often the key was blocked, if there are several steps. Blocks that begin while the slot
+--                           of a Cluster moves are not counted
 -- Promises   * A request is charged as a whole or, if a check denies it, not at all (except countDenied, and blocks).
 --            * A check begins a block if it denies its request itself, whatever other checks say, and its cost is not
 --              above its limit. A block lasts its step, and at least until the counter is as new. Requests and refunds
@@ -594,7 +595,10 @@ if not all_pass then
     elseif not problems[i] then
       local units = used[i] + costs[j]
       excess[j] = units > limit and units - limit or 0
-      if excess[j] > 0 and args[run_of[i]] % WITH_BLOCK == BUCKET then
+      if excess[j] > 0 and mode == SHADOW then
+        -- a shadow rule does not count what it would deny
+        units = used[i]
+      elseif excess[j] > 0 and args[run_of[i]] % WITH_BLOCK == BUCKET then
         -- a denied charge empties the bucket, and no more
         units = used[i] > limit and used[i] or limit
       end
@@ -691,7 +695,8 @@ if not all_pass then
       call('SET', KEYS[i], format('4%018.0f', ends), 'PX', format('%d', ends - now))
     end
     if begun[i] and begun[i][2] then
-      call('SET', KEYS[i] .. '!offences', format('%d', begun[i][1]), 'PX', format('%d', begun[i][2]))
+      -- fails while the slot moves to another server, because the key may be on either
+      pcall('SET', KEYS[i] .. '!offences', format('%d', begun[i][1]), 'PX', format('%d', begun[i][2]))
     end
     used[i], is_wrong[i] = base[i], false
   end
@@ -720,12 +725,12 @@ while args[run] do
       if units == 0 then
         call('DEL', key)
       elseif kind == SLIDING and value then
-        local newest, total = unpack('<dd', value)
-        local age, bottom = index - newest, total - base[i]
+        local newest, top = unpack('<dd', value)
+        local bottom, age = top - base[i], index - newest
         if age < 0 then
           age = 0
         end
-        total = total + added
+        local total = bottom + units
         if age == 0 and total <= MAX and not rewrites then
           call('SETRANGE', key, '8', pack('<d', total))
         else

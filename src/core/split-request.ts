@@ -92,6 +92,25 @@ export async function peekBeforeConsume(
   return inOriginalOrder([...chargedFirst, ...others], [...first, ...rest]);
 }
 
+/** Charges the groups that cross a limit with blocks: they deny, and begin them. Nothing else is charged. */
+function beginBlocks(
+  groups: readonly CheckGroup[],
+  peeked: GroupResults,
+  store: GroupStore,
+): Promise<GroupResults> {
+  return Promise.all(
+    groups.map(async ({ checks }, g) => {
+      const results = peeked[g] ?? [];
+      if (!checks.some((check, i) => results[i] !== undefined && beginsBlock(check, results[i]))) return results;
+      const charged = await store.consume(checks, true);
+      if (!passesAll(checks, charged)) return charged;
+      // its counters have become lower since the peek, which has denied the request already
+      await refundGroup(checks, charged, store);
+      return results;
+    }),
+  );
+}
+
 function countsDenied({ checks }: CheckGroup): boolean {
   return checks.some(({ countDenied, cost }) => countDenied && cost > 0);
 }
@@ -116,23 +135,6 @@ async function peekTogether(checks: readonly Check[], store: PeekingStore): Prom
   return results.map((result, i) =>
     together[i] === checks[i] ? result : { ...result, cost: checks[i]?.cost ?? result.cost },
   );
-}
-
-/** A denied request charges nothing, but a check that denies it may begin a block. Only the store can do that. */
-async function beginBlocks(
-  groups: readonly CheckGroup[],
-  peeked: GroupResults,
-  store: GroupStore,
-): Promise<GroupResults> {
-  const isBeginning = groups.map(({ checks }, g) =>
-    (peeked[g] ?? []).some((result, i) => checks[i] !== undefined && beginsBlock(checks[i], result)),
-  );
-  const beginning = groups.filter((_, g) => isBeginning[g]);
-  if (beginning.length === 0) return peeked;
-  const results = await consumeAll(beginning, store);
-  // a counter may have become lower meanwhile
-  const denied = (allPass(beginning, results) ? await refundAll(beginning, results, store) : results).values();
-  return peeked.map((one, g) => (isBeginning[g] === true ? (denied.next().value ?? one) : one));
 }
 
 function queuedSince(queuedAtMs: number, store: GroupStore): GroupStore {

@@ -5,19 +5,17 @@ import type { KeyHasher } from '../core/key-hash.js';
 import { BOOLEAN, COUNT, NOT_EMPTY, OptionReader } from '../core/validate.js';
 import { textOf, textOfAll } from './key/key-text.js';
 import type { KeyValue } from './key/key-types.js';
-import { NormalizeError } from './key/normalize.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { Algorithm } from './rule.js';
+import { unitsOfBucket } from './rule-kind.js';
 import type { CounterCheck, FreqLimitCheck, RuleCheck } from './service-check-types.js';
 import { ServiceCounters } from './service-counters.js';
 import { ServiceKinds } from './service-kinds.js';
 import { CHECK_HINTS, notACheck, RULE_CHECK_HINTS, type ServiceMethod } from './service-mistakes.js';
-import { burstOf, limitOf, spanOfCheck } from './service-rule-values.js';
+import { burstOf, limitOf, spanOfCheck, textFromValues } from './service-rule-values.js';
 import { findRule, type RulesOf } from './service-rules.js';
-import { normalizeFailed } from './evaluate.js';
-import { textByAddress } from './to-checks.js';
-import { unitsOfBucket } from './rule-kind.js';
 import { ON_STORE_ERROR } from './validators.js';
+import { textByAddress } from './without-key.js';
 
 type Reader = OptionReader<FreqLimitError>;
 
@@ -168,21 +166,6 @@ export class ServiceChecks {
     const text = textFromValues(rule, values, canonical, reader);
     if (text === undefined) throw missingKey(key, reader);
     return text;
-  }
-}
-
-/** If a `normalize` function of the rule fails, the values are not to blame: that is another error. */
-function textFromValues(
-  rule: PlannedRule,
-  values: readonly KeyValue[],
-  canonical: (address: string) => string,
-  reader: OptionReader,
-): string | undefined {
-  try {
-    return rule.key.textFromValues(values, canonical);
-  } catch (error) {
-    if (error instanceof NormalizeError) throw normalizeFailed(rule, error);
-    throw reader.invalid('key', (error as Error).message, error);
   }
 }
 

@@ -1,6 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Check } from '../core/check.js';
-import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/counter-key.js';
 import { all, andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { LimitedRequest } from '../core/request.js';
 import { constantOrResult, evaluate, validCount, validSpan } from './evaluate.js';
@@ -9,18 +8,14 @@ import { TooLongError } from './key/spellings.js';
 import type { Plan } from './plan.js';
 import type { CounterType, PlannedRule } from './planned-rule.js';
 import { unitsOfBucket } from './rule-kind.js';
+import { type MissingKey, textWithoutKey } from './without-key.js';
 
-/** A request without a value that a rule's key needs, if the rule denies such requests, or with a value that is too long. */
-export interface MissingKey {
-  readonly rule: PlannedRule;
-  /** The value is not missing but too long. */
-  readonly isTooLong?: true;
-}
+export type { MissingKey } from './without-key.js';
 
 /** A check of a request, with its rule. */
 export interface PlannedCheck extends Check {
   readonly rule: PlannedRule;
-  /** The rule's limit; a shadow rule's check has none. */
+  /** The rule's limit; the check of a shadow rule with a fixed window has none. */
   readonly ownLimit: number;
 }
 
@@ -205,24 +200,4 @@ function toCheck(
     rule,
     ownLimit,
   };
-}
-
-function textWithoutKey(rule: PlannedRule, request: LimitedRequest): string | MissingKey | undefined {
-  switch (rule.onMissingKey) {
-    case 'skip':
-      return undefined;
-    case 'deny':
-      return rule.shadow ? undefined : { rule };
-    case 'ip': {
-      const { address, isClientFacing } = request;
-      // the module's rules are for clients, and all messages of a broker together are not one
-      if (address === undefined && !isClientFacing && rule.level === 'app') return undefined;
-      return textByAddress(address);
-    }
-  }
-}
-
-/** The text of the key for a request that has no key and is counted by its address. */
-export function textByAddress(address: string | undefined): string {
-  return address === undefined ? NO_ADDRESS : BY_ADDRESS + encodePart(address);
 }

@@ -1,8 +1,7 @@
 import { type Check, type CheckResult, passesAll } from '../../src/core/check.js';
-import { capacityOf } from '../../src/core/counter-kind.js';
 import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
-import { BLOCK_MS, checkOf, KIND_CASES, type KindCase, type KindParts } from '../support/kind-checks.js';
+import { BLOCK_MS, checkOf, KIND_CASES, type KindParts } from '../support/kind-checks.js';
 import type { TimedSubject } from '../support/timed-subjects.js';
 
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -173,14 +172,6 @@ export function describeKinds(name: string, start: () => Promise<TimedSubject>):
         const before = await peek(of());
         await store.refund([old], result);
         expect(await peek(of())).toEqual(before);
-      });
-
-      it('refunds a denied request what countDenied has charged', async () => {
-        const of = counter();
-        const checks = [of({ countDenied: true }), shut()];
-        const results = await consume(...checks);
-        await store.refund(checks, results);
-        expect(await peek(of())).toMatchObject({ used: 0 });
       });
 
       it('does not lift a block by a refund, nor by any other request', async () => {

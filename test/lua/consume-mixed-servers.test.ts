@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { Decision } from '../../src/core/counters/decide.js';
 import { callMixed, type KeyedCheck, type MixedRequest } from '../support/mixed-script.js';
 import { plainClient } from '../support/redis.js';
 import { type Server, startServer } from '../support/server.js';
@@ -54,11 +55,11 @@ describe('lua/consume-mixed.lua on a server', () => {
     const requests: MixedRequest[] = checksOf('a').map((check) => ({ type: 'consume', checks: [check] }));
     const over: MixedRequest[] = checksOf('b').map((check) => ({
       type: 'consume',
-      checks: [{ ...check, cost: 4 }],
+      checks: [{ ...check, cost: 2 }],
     }));
     const [first] = await callMixed(client, requests.slice(2, 3));
     for (let i = 0; i < 2; i++) await callMixed(client, [...requests, ...over]);
-    const token = (first as [{ token: number }])[0].token;
+    const token = (first as readonly [Decision])[0].token!;
     await callMixed(client, [{ type: 'refund', check: checksOf('a')[2]!, token }]);
     await client.wait(1, 5_000);
     const keys = (await client.keys('*')).sort();
@@ -79,6 +80,26 @@ describe('lua/consume-mixed.lua on a server', () => {
       /READONLY/,
     );
     expect(await replica.keys('*')).toEqual([]);
+  });
+
+  it('charges nothing if the user lacks a permission', async () => {
+    const { client } = await start();
+    // Redis 5 has no users
+    const rules = ['on', 'nopass', '~*', '&*', '+@all', '-get'];
+    const hasUsers = await client.call('ACL', 'SETUSER', 'limited', ...rules).then(
+      () => true,
+      () =>
+        client.call('ACL', 'SETUSER', 'limited', ...rules.filter((rule) => rule !== '&*')).then(
+          () => true,
+          () => false,
+        ),
+    );
+    if (!hasUsers) return;
+    await client.call('AUTH', 'limited', '');
+    await expect(callMixed(client, [{ type: 'consume', checks: checksOf('a') }])).rejects.toThrow(
+      /NOPERM|can't run this command/,
+    );
+    expect(await client.keys('*')).toEqual([]);
   });
 
   it('charges nothing if the server is full', async () => {

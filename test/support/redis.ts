@@ -34,20 +34,48 @@ export async function countsOf(client: Redis, namespace: string): Promise<number
   return Promise.all(keys.map(async (key) => Number(await client.get(key))));
 }
 
-/** The counters of a namespace that are not an integer above 0 with an expiry of at most their window. */
+/** The keys of a namespace that do not hold what their counters store, or not with an expiry within their window. */
 export async function sweep(client: Redis | Cluster, namespace: string): Promise<string[]> {
   const faults: string[] = [];
   for (const key of await keysOf(client, namespace)) {
-    const [left, value] = await Promise.all([client.pttl(key), client.get(key)]);
+    const [left, value] = await Promise.all([client.pttl(key), client.getBuffer(key)]);
     // it may expire between the two commands
     if (left === -2 || value === null) continue;
-    const windowMs = Number(/:(\d+):/.exec(key)?.[1]);
-    if (left < 0) faults.push(`${key} never expires`);
-    // beyond 2^52 the client reads integers inexactly
-    if (left > windowMs && left < 2 ** 52) faults.push(`${key} expires in ${left} ms, more than its window`);
-    if (!Number.isInteger(Number(value)) || Number(value) < 1) faults.push(`${key} is ${value}`);
+    faults.push(...faultsOf(value, left, key).map((fault) => `${key} ${fault}`));
   }
   return faults;
+}
+
+/** The window in a key: its length and the kind, or a calendar. */
+const WINDOW = /:(?:(\d+)([sb]?)|[a-z]+[^:@]*@[^:]+):/;
+/** A block: 4, and its end in milliseconds since 1970. */
+const BLOCK = /^4(\d{18})$/;
+const CLOCK_ERROR_MS = 2_000;
+
+/** The faults of a counter, given what its key says about it. */
+function faultsOf(value: Buffer, leftMs: number, key: string): string[] {
+  const text = value.toString('latin1');
+  const { bytes, mostMs } = formOf(key, text);
+  const isState = bytes === undefined ? /^\d+$/.test(text) && Number(text) >= 1 : value.length === bytes;
+  const faults: string[] = [];
+  if (leftMs < 0) faults.push('never expires');
+  // beyond 2^52 the client reads integers inexactly
+  if (leftMs > mostMs && leftMs < 2 ** 52) faults.push(`expires in ${leftMs} ms, more than its window`);
+  if (!isState) faults.push(`is ${text}`);
+  return faults;
+}
+
+/** The size of what a key contains, if that is not a number, and the longest time that it may have left. */
+function formOf(key: string, text: string): { readonly bytes?: number; readonly mostMs: number } {
+  if (key.endsWith('!offences')) return { mostMs: Infinity };
+  const blockEnds = BLOCK.exec(text)?.[1];
+  if (blockEnds !== undefined) return { mostMs: Number(blockEnds) - Date.now() + CLOCK_ERROR_MS };
+  const window = WINDOW.exec(key);
+  if (window === null) return { mostMs: Infinity };
+  const [, length, letter] = window;
+  if (length === undefined) return { bytes: 16, mostMs: Infinity };
+  if (letter === 's') return { bytes: 152, mostMs: Math.ceil((Number(length) / 16) * 17) };
+  return letter === 'b' ? { bytes: 24, mostMs: Infinity } : { mostMs: Number(length) };
 }
 
 /** The client that a store has created. */

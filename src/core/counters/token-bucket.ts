@@ -2,7 +2,7 @@ import type { TokenBucket } from '../counter-kind.js';
 import { type CounterOf, type Counting, MAX_UNITS } from './counting.js';
 
 /** An amount in a bucket: whole units, and parts of 1 / windowMs of a unit. So it is exact. */
-export interface Amount {
+interface Amount {
   readonly units: number;
   readonly part: number;
 }

@@ -91,16 +91,17 @@ export class CachedCounts {
 function denialOf(
   checks: readonly Check[],
   index: number,
-  { allowed, blocked = false, retryAfterMs, limit }: CheckResult,
+  { allowed, blocked, retryAfterMs, limit }: CheckResult,
   sentAtMs: number,
 ): CachedDenial | undefined {
   const check = checks[index];
-  if (check === undefined || allowed || (check.kind.type === 'fixed-window' && !blocked)) return undefined;
+  const isBlocked = blocked === true;
+  if (check === undefined || allowed || (check.kind.type === 'fixed-window' && !isBlocked)) return undefined;
   return {
     cost: costUpTo(checks, index, check),
     limit,
     capacity: capacityOf(check),
-    isBlocked: blocked,
+    isBlocked,
     endsAtMs: sentAtMs + retryAfterMs,
   };
 }

@@ -9,7 +9,7 @@ import {
 import { capacityOf } from '../../core/counter-kind.js';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
 import type { Store } from '../../core/store.js';
-import { type CachedCount, CachedCounts, isBlockedAt, isDenied } from './cached-counts.js';
+import { CachedCounts, isBlockedAt, isDenied } from './cached-counts.js';
 import { StoreLayer } from './store-layer.js';
 
 /**
@@ -104,7 +104,7 @@ export class DenyCache extends StoreLayer implements Store {
     const { used, endsAtMs, denied } = count;
     const resetAfterMs = used > 0 ? Math.ceil(endsAtMs - nowMs) : 0;
     const allowed = !isDenied(count, check, nowMs);
-    const isBlocked = isBlockedAt(count, nowMs);
+    const isBlocked = !allowed && isBlockedAt(count, nowMs);
     if (check.kind.type === 'fixed-window' && !isBlocked) return toResult(check, allowed, used, resetAfterMs);
     // a higher cost may have to wait longer
     const deniedUntilMs = denied?.endsAtMs ?? nowMs + resetAfterMs;

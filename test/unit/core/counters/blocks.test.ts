@@ -91,8 +91,13 @@ describe.each(KINDS.map((kind) => [kind.type, kind] as const))(
     it('begins if the check denies the request as well as another one', () => {
       const [counter, other] = [newCounter(), newCounter()];
       const shut = check({ limit: 0, kind: { type: 'fixed-window' }, block: undefined });
-      const results = decide([check({ cost: 3 }), shut], [counter, other], START);
+      for (let i = 0; i < 2; i++) decide([check()], [counter], START);
+      const results = decide([check(), shut], [counter, other], START);
       expect(results.map(({ isBlocked }) => isBlocked)).toEqual([true, false]);
+    });
+
+    it('does not begin by a request that could never pass', () => {
+      expect(subject()(0, { cost: 3 })).toMatchObject({ allowed: false, isBlocked: false });
     });
 
     it('does not begin by a peek, or by a request that costs nothing', () => {
