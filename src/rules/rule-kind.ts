@@ -109,7 +109,7 @@ function wrongForgiveAfter({ blockFor, forgiveAfter }: KindOptions): string | un
   // all blocks are equally long
   if (blockFor.length === 1 || forgiveAfter > lastMs) return undefined;
   const [given, last] = [windowName(forgiveAfter), windowName(lastMs)];
-  return `${given} is not longer than the last block of ${last}, so it would never be used; write more than ${last}`;
+  return `${given} is not longer than the last block of ${last}, so a client that waits would never get that; write more than ${last}`;
 }
 
 /** The units of a full bucket. A limit of 0 denies every request, whatever the burst is: nothing would ever refill. */

@@ -30,7 +30,8 @@ export interface BlockOptions {
    */
   readonly blockFor?: Window | readonly Window[] | undefined;
   /**
-   * How long after the start of a client's last block the first length of `blockFor` applies again. Longer than the last one.
+   * How long after the end of a client's last block the first length of `blockFor` applies again. Longer than the last one: a
+   * client that waits in between would never get that.
    * @default 10 times the last length of `blockFor`, and at least a day
    */
   readonly forgiveAfter?: Window | undefined;

@@ -183,11 +183,13 @@ describe('blockFor', () => {
 });
 
 describe('a shadow rule', () => {
-  it('has no limit in the store, whatever its algorithm is', () => {
-    const rules = [{}, { algorithm: 'sliding-window' }, { window: BERLIN }];
-    for (const rule of rules) {
-      expect(check({ ...rule, shadow: true })).toMatchObject({ limit: Infinity, ownLimit: 5 });
-    }
+  it.each<[string, Parts, number]>([
+    ['no limit in the store with a fixed window', {}, Infinity],
+    ['its limit with a sliding window, which never denies', { algorithm: 'sliding-window' }, 5],
+    ['its limit with a calendar, which never denies', { window: BERLIN }, 5],
+  ])('has %s', (_, rule, limit) => {
+    const found = check({ ...rule, shadow: true });
+    expect(found).toMatchObject({ limit, ownLimit: 5, shadow: true, block: undefined });
   });
 });
 

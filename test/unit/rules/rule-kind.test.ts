@@ -63,7 +63,7 @@ const WRONG: readonly [Parts, string][] = [
   [{ forgiveAfter: '1d' }, 'forgiveAfter: is only possible with blockFor; add that, or remove forgiveAfter'],
   [
     { blockFor: ['1m', '1h'], forgiveAfter: '1h' },
-    'forgiveAfter: 1h is not longer than the last block of 1h, so it would never be used; write more than 1h',
+    'forgiveAfter: 1h is not longer than the last block of 1h, so a client that waits would never get that; write more than 1h',
   ],
 ];
 
