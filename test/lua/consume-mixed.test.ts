@@ -412,6 +412,21 @@ describe('lua/consume-mixed.lua', () => {
     expect(next.resetAfterMs).toBeGreaterThan(HOUR - 1_000);
   });
 
+  it('reads a bucket that nothing flows into', async () => {
+    const bucket = checkOf('token-bucket', { limit: 0 });
+    expect(await one({ ...bucket, cost: 0 })).toMatchObject({ allowed: true, used: 0, resetAfterMs: 0 });
+    expect(await one(bucket)).toMatchObject({ allowed: false, used: 0, retryAfterMs: HOUR });
+  });
+
+  it('refunds only the sub-window of a sliding window that was charged', async () => {
+    const own = checkOf('sliding-window', { windowMs: 1_600, limit: 9 });
+    const { token } = await one({ ...own, cost: 2 });
+    await sleep(110);
+    await one({ ...own, cost: 3 });
+    const [answer] = await callMixed(client, [{ type: 'refund', check: { ...own, cost: 9 }, token: token! }]);
+    expect(answer).toMatchObject([{ used: 3 }]);
+  });
+
   it('never lets more than the limit of a sliding window pass in its length, in real time', async () => {
     const check = checkOf('sliding-window', { windowMs: 80, limit: 5 });
     const passed: { before: number; after: number }[] = [];
