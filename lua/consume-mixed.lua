@@ -12,7 +12,7 @@
 --                           denies no request, and is charged if the request passes
 --                           4: a peek, which charges and denies nothing, and gets what its limit would say
 --                           8: a refund of `cost`; instead of a limit it has the token of the charge. Each refund is a
---                           request of its own
+--                           request of its own, and all requests of such a call are refunds
 --            A run is
 --              kind         1 fixed window, 2 calendar window, 3 sliding window, 4 token bucket; 10 more if a client
 --                           that exceeds the limit is blocked
@@ -37,8 +37,8 @@
 --                           milliseconds (or never; then its counter is as new). Below 0: blocked for -retry ms
 --            A request with a check whose key is not a counter (another type, another content) is not charged; each of
 --            its checks has Redis' own error as a string instead of `used`.
---            The tokens, if requested, come last: for each of KEYS, or for each check; -1 if there is nothing to refund,
---            also because a check could not charge its whole cost.
+--            The tokens, if requested, come last: for each of KEYS, or for each check; -1 if there is nothing to
+--            refund, also because a check could not charge its whole cost.
 --            An error that does not concern a key (READONLY, OOM, no permission) fails the call: nothing is charged.
 --
 -- Stored     fixed        the units used, as in consume.lua: the window is the key's own expiry
@@ -60,14 +60,14 @@
 --            * Sums are exact up to 2^53 - 1. Where a product is larger, a bucket refills less, by at most a 2^-49th.
 -- Cluster    all KEYS of a call are in one slot.
 --
--- In the common case all requests pass: each counter is charged the sum of the costs, and the caller computes the result
--- of each check. Only if a counter exceeds its lowest limit, or is unusual, are the requests decided one by one. Nothing
--- is written before all is decided.
+-- In the common case all requests pass: each counter is charged the sum of the costs, and the caller computes the
+-- result of each check. Only if a counter exceeds its lowest limit, or is unusual, are the requests decided one by one.
+-- Nothing is written before all is decided.
 
 local KEYS, ARGV = KEYS, ARGV
 local call, pcall = redis.call, redis.pcall
 local type, tonumber = type, tonumber
-local floor, ceil, fmod, abs, huge = math.floor, math.ceil, math.fmod, math.abs, math.huge
+local floor, ceil, fmod, abs, max, huge = math.floor, math.ceil, math.fmod, math.abs, math.max, math.huge
 local pack, unpack, format = struct.pack, struct.unpack, string.format
 
 local CALENDAR, SLIDING, BUCKET, WITH_BLOCK = 2, 3, 4, 10
@@ -261,7 +261,7 @@ if not all_pass then
       return whole + (flow - part) / window, part
     end
     -- 1 - 2^-50, which rounds down by more than the errors of the other operations
-    local units = rest / window * more * 0.99999999999999911182
+    local units = rest / window * more * (1 - 2 ^ -50)
     return whole + floor(units), floor((units - floor(units)) * window)
   end
 
@@ -303,7 +303,7 @@ if not all_pass then
     local run_at = run_of[i]
     local kind, longest = args[run_at] % WITH_BLOCK, args[run_at + 1]
     if kind == SLIDING then
-      longest = ceil(longest / 16 * 17)
+      longest = ceil(longest / 16 * 18)
     elseif kind == BUCKET then
       longest = time_to_flow_in(args[run_at + 6], 0, args[run_at + 5], longest)
     elseif kind == CALENDAR then
@@ -322,11 +322,14 @@ if not all_pass then
 
   -- The readers of unusual keys return the units that count, and what else the kind needs; nil if it is not a counter.
 
+  -- A state from the future. It becomes one of the next sub-window: its newest charge may be as new as a moment ago.
   local function read_sliding(i, value, window)
     local index, newest, top = floor(now * 16 / window), unpack('<dd', value)
     local bottom = unpack('<d', value, 145)
     if is_count(newest) and newest > index and is_count(top) and is_count(bottom) and bottom < top then
-      values[i], is_wrong[i] = pack('<d', index) .. value:sub(9), true
+      if newest > index + 1 then
+        values[i], is_wrong[i] = pack('<d', index + 1) .. value:sub(9), true
+      end
       return top - bottom
     end
   end
@@ -385,7 +388,9 @@ if not all_pass then
     local value, run_at = values[i], run_of[i]
     local kind, window, params = args[run_at] % WITH_BLOCK, args[run_at + 1], run_at + 5
     local units, rest
-    if type(value) == 'string' and #value == 19 and value:find('^4%d+$') then
+    if not value then
+      units = 0
+    elseif type(value) == 'string' and #value == 19 and value:find('^4%d+$') then
       units = read_block(i, value)
     elseif kind == SLIDING and #value == 152 then
       units = read_sliding(i, value, window)
@@ -426,7 +431,9 @@ if not all_pass then
     if units == 0 then
       return 0
     elseif kind == SLIDING then
-      local newest = units > base[i] and floor(now * 16 / window) or unpack('<d', values[i])
+      local newest = values[i] and unpack('<d', values[i]) or 0
+      local index = floor(now * 16 / window)
+      newest = units > base[i] and max(index, newest) or newest
       return ceil((newest + 17) * window / 16) - now
     elseif kind == BUCKET then
       local part = extra[i]
@@ -447,7 +454,7 @@ if not all_pass then
       return window
     elseif kind == SLIDING and need <= base[i] then
       local newest, top = unpack('<dd', values[i])
-      local bottom, age = top - base[i], floor(now * 16 / window) - newest
+      local bottom, age = top - base[i], max(floor(now * 16 / window) - newest, 0)
       while age < 16 and unpack('<d', values[i], 137 - 8 * age) - bottom < need do
         age = age + 1
       end
@@ -486,7 +493,7 @@ if not all_pass then
     local newest = unpack('<d', value)
     local place = 9 + 8 * (newest - index)
     if place < 9 or place > 137 or floor(now * 16 / args[run_of[i] + 1]) - index > 16 then
-      return 0
+      return nil
     end
     local units = unpack('<d', value, place) - unpack('<d', value, place + 8)
     units = units < cost and units or cost
@@ -507,7 +514,7 @@ if not all_pass then
     local window = args[run_at + 1]
     local whole, more = flow_in(since < now and now - since or 0, args[run_at + 5], window)
     if whole >= cost then
-      return 0
+      return nil
     end
     local units = (part > 0 and base[i] - 1 or base[i]) - (cost - whole)
     part = part + more
@@ -518,17 +525,20 @@ if not all_pass then
     return base[i] - (units >= 0 and units + (part > 0 and 1 or 0) or 0)
   end
 
-  -- Refunds a fixed window at once. Its end cannot be read exactly before Redis 7: there 50 ms count as equal.
-  local function refund_fixed(i, ends, cost)
-    local window, distance = args[run_of[i] + 1]
+  -- Whether the window of a fixed counter ends at a time. Before Redis 7 its end cannot be read exactly: there 50 ms count
+  -- as equal.
+  local function ends_at(i, ends)
     if redis.REDIS_VERSION_NUM then
-      distance = call('PEXPIRETIME', KEYS[i]) - ends
-    else
-      distance = now + extra[i] - ends
-      distance = abs(distance) <= 50 and 2 * abs(distance) < window and 0 or distance
+      return call('PEXPIRETIME', KEYS[i]) == ends
     end
-    if distance ~= 0 or is_wrong[i] then
-      return 0
+    local distance = abs(now + extra[i] - ends)
+    return distance == 0 or distance <= 50 and 2 * distance < args[run_of[i] + 1]
+  end
+
+  -- Refunds a fixed window, at once: its expiry must not change.
+  local function refund_fixed(i, ends, cost)
+    if is_wrong[i] or not ends_at(i, ends) then
+      return nil
     end
     local units = cost < base[i] and cost or base[i]
     if units < base[i] then
@@ -538,8 +548,8 @@ if not all_pass then
   end
 
   local function refund(i, token, cost)
-    local kind, units = args[run_of[i]] % WITH_BLOCK, 0
-    if token == huge or base[i] == 0 then
+    local kind, units = args[run_of[i]] % WITH_BLOCK, nil
+    if base[i] == 0 or token == huge then
       return
     elseif kind == SLIDING then
       units = refund_sliding(i, token, cost)
@@ -550,19 +560,20 @@ if not all_pass then
     elseif extra[i] == token then
       units = cost < base[i] and cost or base[i]
     end
-    base[i] = base[i] - units
-    used[i], is_wrong[i] = base[i], is_wrong[i] or kind >= CALENDAR or base[i] == 0
+    if units then
+      base[i] = base[i] - units
+      used[i], is_wrong[i] = base[i], is_wrong[i] or kind >= CALENDAR or base[i] == 0
+    end
   end
 
   -- Charges or refunds the check j of a request. Returns whether it denies the request.
   local function charge(j)
     local i, limit, mode = keys[j], limits[j], modes[j]
     charges[j], excess[j] = 0, 0
-    if mode == REFUND then
-      limits[j] = huge
+    if blocked_until[i] then
+      excess[j] = (limit < huge or mode == REFUND) and 1 or 0
+    elseif mode == REFUND then
       refund(i, limit, costs[j])
-    elseif blocked_until[i] then
-      excess[j] = limit < huge and 1 or 0
     elseif not problems[i] then
       local units = used[i] + costs[j]
       excess[j] = units > limit and units - limit or 0
@@ -583,7 +594,8 @@ if not all_pass then
     local i, limit = keys[j], limits[j]
     local ends, units = blocked_until[i], used[i]
     if ends then
-      reply[place + 1], reply[place + 2] = limit < huge and limit or 0, ends - now
+      reply[place + 1] = limit < huge and modes[j] ~= REFUND and limit or 0
+      reply[place + 2] = ends - now
       reply[place + 3] = excess[j] > 0 and now - ends or 0
     else
       reply[place + 1], reply[place + 2] = units, reset_of(i)
@@ -691,6 +703,9 @@ while args[run] do
       elseif kind == SLIDING and value then
         local newest, total = unpack('<dd', value)
         local age = index - newest
+        if age < 0 then
+          age = 0
+        end
         total = total + added
         if age == 0 and total <= MAX and not rewrites then
           call('SETRANGE', key, '8', pack('<d', total))
@@ -703,7 +718,7 @@ while args[run] do
                 return pack('<d', unpack('<d', number) - (total - units))
               end)
             end
-            value = pack('<dd', index, total <= MAX and total or units) .. older
+            value = pack('<dd', newest + age, total <= MAX and total or units) .. older
           end
           -- the same for all keys of a run, unless they are decided one by one
           expiry = not used and expiry or format('%d', now + left)
@@ -755,7 +770,9 @@ end
 local function token_of(i)
   local kind = args[run_of[i]] % WITH_BLOCK
   if kind == SLIDING then
-    return floor(now * 16 / args[run_of[i] + 1])
+    local index = floor(now * 16 / args[run_of[i] + 1])
+    local newest = values[i] and unpack('<d', values[i]) or index
+    return max(index, newest)
   elseif kind == BUCKET then
     return now
   elseif kind == CALENDAR then

@@ -1,4 +1,4 @@
-import type { Block, CounterKind } from './counter-kind.js';
+import { type Block, capacityOf, type CounterKind } from './counter-kind.js';
 
 /** One limit of one request: which counter to charge, how much, and up to which limit. */
 export interface Check {
@@ -143,11 +143,6 @@ export function toMeasuredResult(check: Check, measured: Measured, source: Sourc
     source,
   };
   return isBlocked ? { ...result, blocked: true } : result;
-}
-
-/** The most units that the counter of a check can hold: the limit, or the burst of a token bucket. */
-export function capacityOf({ kind, limit }: Check): number {
-  return kind.type === 'token-bucket' ? kind.burst : limit;
 }
 
 /** Whether a request passes: all its checks allow it, apart from those of shadow rules. */

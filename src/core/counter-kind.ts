@@ -38,3 +38,8 @@ export interface Block {
 }
 
 export const FIXED_WINDOW: FixedWindow = { type: 'fixed-window' };
+
+/** The most units that a counter can have: the limit, or the burst of a token bucket. A bucket without a refill has none. */
+export function capacityOf({ kind, limit }: { readonly kind: CounterKind; readonly limit: number }): number {
+  return kind.type === 'token-bucket' && limit > 0 ? kind.burst : limit;
+}

@@ -1,6 +1,6 @@
 import { formatForLog } from '../core/errors.js';
 import { calendarText, isCalendarUnit } from '../rules/any-window.js';
-import { looksLikeCalendarWindow } from '../rules/calendar-seam.js';
+import { looksLikeCalendarWindow } from '../rules/calendar/read-calendar-window.js';
 import { copyRule } from '../rules/copy-rule.js';
 import type { FreqLimitRule } from '../rules/rule.js';
 import { looksLikeRule, mistakeIn } from '../rules/rule-mistakes.js';
@@ -57,7 +57,7 @@ function problemAfterCalendar(calendar: object, given: readonly unknown[]): stri
   const [, second, key] = given;
   const window = calendarText(calendar);
   if (looksLikeRule(calendar))
-    return `the calendar belongs into the window; write @FreqLimit({ window: ${window}, limit: 5 })`;
+    return `the calendar belongs in the window; write @FreqLimit({ window: ${window}, limit: 5 })`;
   if (isOnlyFirst(given)) return `the limit is missing; write @FreqLimit(${window}, 5)`;
   return [second, key].some((one) => isObject(one) && !Array.isArray(one)) || given.length > 3
     ? `for options next to the window, write one object: @FreqLimit({ window: ${window}, limit: 5, … })`

@@ -1,10 +1,10 @@
+import { UNITS } from '../core/calendar/calendar.js';
 import { quoted } from '../core/errors.js';
 import {
   looksLikeCalendarWindow,
   type ReadCalendarWindow,
   readCalendarWindow,
-  UNITS,
-} from './calendar-seam.js';
+} from './calendar/read-calendar-window.js';
 import type { FromContext } from './key/key-types.js';
 import { FROM_CONTEXT } from './validators.js';
 import { MISSING_WINDOW, toWindowMs } from './window.js';

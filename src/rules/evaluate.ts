@@ -1,10 +1,11 @@
 import type { ExecutionContext } from '@nestjs/common';
+import { zonedCalendar } from '../core/calendar/zoned-calendar.js';
 import { conversionHint } from '../core/conversion-hint.js';
 import { FreqLimitError, formatError, formatForLog } from '../core/errors.js';
 import { attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import { COUNT } from '../core/validate.js';
 import { isCalendar } from './any-window.js';
-import { type ReadCalendarWindow, zonedCalendar } from './calendar-seam.js';
+import type { ReadCalendarWindow } from './calendar/read-calendar-window.js';
 import { NormalizeError } from './key/normalize.js';
 import { TooLongError } from './key/spellings.js';
 import type { PlannedRule } from './planned-rule.js';

@@ -1,5 +1,5 @@
+import { zonedCalendar } from '../core/calendar/zoned-calendar.js';
 import type { Block, CounterKind } from '../core/counter-kind.js';
-import { zonedCalendar } from './calendar-seam.js';
 import type { PlannedRule } from './planned-rule.js';
 import { windowName } from './window.js';
 

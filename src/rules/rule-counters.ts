@@ -1,10 +1,14 @@
+import { BoundedMap } from '../core/bounded-map.js';
+import type { Calendar } from '../core/calendar/calendar.js';
+import { type ZonedCalendar, zonedCalendar } from '../core/calendar/zoned-calendar.js';
 import { keyPrefix, windowPart } from '../core/counter-key.js';
 import { type CounterKind, FIXED_WINDOW, type SlidingWindow } from '../core/counter-kind.js';
-import { type Calendar, timeOfDay, type ZonedCalendar, zonedCalendar } from './calendar-seam.js';
 import type { CounterType, PlannedRule } from './planned-rule.js';
 import { type KindName, unitsOfBucket } from './rule-kind.js';
 
 const SLIDING_WINDOW: SlidingWindow = { type: 'sliding-window' };
+/** In milliseconds since 1970. Looked up at each call, so that it follows a test's fake timers. */
+const timeOfDay = (): number => Date.now();
 /** A function may return any time zone. There are some 600 names. */
 const MAX_ZONES = 1_000;
 
@@ -47,18 +51,23 @@ type CountersOptions = Pick<PlannedRule, 'window' | 'kindName' | 'limit' | 'burs
 
 /** What the counters of a rule have in common, for each request: the same object, as far as that is possible. */
 export function countersOf(rule: CountersOptions): CounterFor {
-  const { window, kindName, limit, keyPrefixFor } = rule;
+  const { window, kindName, keyPrefixFor } = rule;
   if (typeof window === 'object') return calendarCounters(window.calendar, keyPrefixFor);
   const counterFor: CounterFor = (span, units) => {
     const windowMs = span as number;
     return { group: keyPrefixFor(windowMs), windowMs, kind: lengthKind(kindName, units) };
   };
-  const burst = rule.burst ?? limit;
-  const units =
-    typeof limit === 'number' && typeof burst === 'number' ? unitsOfBucket(limit, burst) : undefined;
-  if (typeof window === 'function' || (units === undefined && kindName === 'token-bucket')) return counterFor;
-  const constant = counterFor(window, units ?? 0);
-  return () => constant;
+  if (typeof window === 'function') return counterFor;
+  const usual = usualUnits(rule);
+  const constant = counterFor(window, usual);
+  if (kindName !== 'token-bucket') return () => constant;
+  return (span, units) => (units === usual ? constant : counterFor(span, units));
+}
+
+/** The units of a full bucket, if no function returns them. */
+function usualUnits({ limit, burst }: CountersOptions): number {
+  const isConstant = typeof limit === 'number' && typeof burst !== 'function';
+  return isConstant ? unitsOfBucket(limit, burst) : NaN;
 }
 
 /** @param units of a full bucket; of no meaning for other kinds */
@@ -75,7 +84,7 @@ interface CurrentPeriod {
 
 /** What the counters of a calendar have in common: the same object for each time zone, until the current period ends. */
 export function calendarCounters(calendar: Calendar, keyPrefixFor: KeyPrefixFor): CounterFor {
-  const current = new Map<string, CurrentPeriod>();
+  const current = new BoundedMap<string, CurrentPeriod>(MAX_ZONES);
   return (span) => {
     const timeZone = span as string;
     const known = current.get(timeZone);
@@ -83,8 +92,6 @@ export function calendarCounters(calendar: Calendar, keyPrefixFor: KeyPrefixFor)
     const kind = zoned.periodAt(timeOfDay());
     if (known?.type.kind === kind) return known.type;
     const type = { group: keyPrefixFor(timeZone), windowMs: kind.endsAtMs - kind.startsAtMs, kind };
-    if (current.size >= MAX_ZONES) current.clear();
-    current.set(timeZone, { calendar: zoned, type });
-    return type;
+    return current.add(timeZone, { calendar: zoned, type }).type;
   };
 }

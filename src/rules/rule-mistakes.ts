@@ -1,6 +1,6 @@
 import { formatForLog, quoted } from '../core/errors.js';
 import { calendarText } from './any-window.js';
-import { looksLikeCalendarWindow } from './calendar-seam.js';
+import { looksLikeCalendarWindow } from './calendar/read-calendar-window.js';
 import { windowOfTtl } from './rule-hints.js';
 import { looksLikeWindow } from './window.js';
 import { isWrongArguments } from './wrong-arguments.js';

@@ -1,8 +1,8 @@
-import type { CalendarWindow } from './calendar-seam.js';
+import type { CalendarWindow } from './calendar/calendar-window.js';
 import type { FromContext } from './key/key-types.js';
 import type { RuleOptions, Window } from './rule-options.js';
 
-export type { CalendarWindow } from './calendar-seam.js';
+export type { CalendarWindow } from './calendar/calendar-window.js';
 export type { FromContext, KeyPart, KeySpec, KeyValue, Normalize } from './key/key-types.js';
 export type {
   CountWhen,
@@ -46,16 +46,16 @@ export interface BlockOptions {
 
 declare const CALENDAR_HAS_NO_ALGORITHM_BURST_OR_BLOCK: unique symbol;
 
-/**
- * The type of no value. For a calendar next to options that it cannot have, compilers would say that the name of the unit is
- * wrong. With this type, they name the type and its property.
- */
-export interface CalendarWithoutAlgorithm {
-  readonly calendar: CalendarWindow['calendar'];
-  readonly timeZone?: unknown;
-  readonly startsAt?: unknown;
+/** No value has this property. */
+interface CalendarHasNoAlgorithm {
   readonly [CALENDAR_HAS_NO_ALGORITHM_BURST_OR_BLOCK]: never;
 }
+
+/**
+ * The type of no value. For a calendar next to options that it cannot have, compilers would say that the name of the unit is
+ * wrong. With this type, they name the missing property.
+ */
+export type CalendarWithoutAlgorithm = CalendarWindow & CalendarHasNoAlgorithm;
 
 /** A rule with a window of any kind, and without an algorithm and blocks. */
 export interface SimpleRule extends RuleOptions {

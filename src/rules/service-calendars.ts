@@ -1,6 +1,8 @@
+import { BoundedMap } from '../core/bounded-map.js';
+import { zonedCalendar } from '../core/calendar/zoned-calendar.js';
 import { keyPrefix } from '../core/counter-key.js';
 import type { OptionReader } from '../core/validate.js';
-import { readCalendarWindow, zonedCalendar } from './calendar-seam.js';
+import { readCalendarWindow } from './calendar/read-calendar-window.js';
 import type { CounterType } from './planned-rule.js';
 import { calendarCounters } from './rule-counters.js';
 import { serviceId } from './service-groups.js';
@@ -12,7 +14,7 @@ const MAX_GROUPS = 1_000;
 
 /** The groups of the counters of `FreqLimitService` with a calendar, by the name and the window as they were written. */
 export class ServiceCalendars {
-  private readonly known = new Map<string, CurrentCounter>();
+  private readonly known = new BoundedMap<string, CurrentCounter>(MAX_GROUPS);
 
   constructor(private readonly namespace: string) {}
 
@@ -26,10 +28,7 @@ export class ServiceCalendars {
   add(name: string | undefined, window: object, reader: OptionReader): CounterType {
     const current = this.currentCounter(name, window, reader);
     const text = textOf(name, window);
-    if (text !== undefined) {
-      if (this.known.size >= MAX_GROUPS) this.known.clear();
-      this.known.set(text, current);
-    }
+    if (text !== undefined) this.known.add(text, current);
     return current();
   }
 

@@ -43,7 +43,7 @@ export interface SimpleCheck extends CheckOptions {
    * A length, which begins with the first charge, or a period of the calendar, such as `{ calendar: 'month', timeZone:
    * 'Europe/Berlin' }`. A check with another window uses another counter.
    */
-  readonly window: Window | CalendarOfCheck;
+  readonly window: Window | ConstantZone<CalendarWindow>;
   /** Only with a window of a length: a period of the calendar counts until its end. */
   readonly algorithm?: undefined;
   /** Only with `algorithm: 'token-bucket'`. */
@@ -83,7 +83,9 @@ export interface WindowCheck extends CheckOptions, BlockOptions {
 }
 
 /** A window of the calendar without a function, because a check has no context. */
-type CalendarOfCheck = CalendarWindow & { readonly timeZone?: string | undefined };
+type ConstantZone<Calendar> = {
+  readonly [Option in keyof Calendar]: Option extends 'timeZone' ? string | undefined : Calendar[Option];
+};
 
 /** A counter of your own, separate from the counters of all rules. */
 export type CounterCheck = SimpleCheck | TokenBucketCheck | WindowCheck;

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../core/bounded-map.js';
 import type { Block } from '../core/counter-kind.js';
 import type { FreqLimitError } from '../core/errors.js';
 import { Mistakes } from '../core/mistakes.js';
@@ -21,7 +22,7 @@ const MAX_KNOWN = 1_000;
  * that they are checked once.
  */
 export class ServiceKinds {
-  private readonly known = new Map<string, { readonly block: Block | undefined }>();
+  private readonly known = new BoundedMap<string, { readonly block: Block | undefined }>(MAX_KNOWN);
 
   /** @param standard the algorithm of a check without its own */
   constructor(private readonly standard: Algorithm) {}
@@ -44,10 +45,7 @@ export class ServiceKinds {
     const known = text === undefined ? undefined : this.known.get(text);
     if (known !== undefined) return known.block;
     const block = this.read(check, reader);
-    if (text !== undefined) {
-      if (this.known.size >= MAX_KNOWN) this.known.clear();
-      this.known.set(text, { block });
-    }
+    if (text !== undefined) this.known.add(text, { block });
     return block;
   }
 

@@ -1,6 +1,6 @@
+import { zonedCalendar } from '../core/calendar/zoned-calendar.js';
 import { formatForLog } from '../core/errors.js';
 import { COUNT, NOT_EMPTY, type OptionReader } from '../core/validate.js';
-import { zonedCalendar } from './calendar-seam.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { RuleCheck } from './service-check-types.js';
 import { readWindow } from './service-mistakes.js';

@@ -80,8 +80,8 @@ function toStaticCheck(rule: PlannedRule, key: string | undefined, request: Limi
   const text = key ?? textWithoutKey(rule, request);
   if (typeof text !== 'string') return text;
   const limit = rule.limit as number;
-  // all values are constants, so these are not used for more than the time zone of a calendar
-  const counter = rule.counterFor(rule.span as number | string, limit);
+  const units = unitsOfBucket(limit, rule.burst as number | undefined);
+  const counter = rule.counterFor(rule.span as number | string, units);
   return toCheck(rule, text, counter, limit, rule.cost as number);
 }
 

@@ -1,4 +1,5 @@
-import { capacityOf, type Check, type CheckResult } from '../../core/check.js';
+import { capacityOf } from '../../core/counter-kind.js';
+import { type Check, type CheckResult } from '../../core/check.js';
 import { RecentMap } from './recent-map.js';
 
 /** What the store said about a counter when it last denied a request with it. Times are of this process's monotonic clock. */

@@ -1,3 +1,5 @@
+import type { Counter as Counted } from '../../core/counters/counter.js';
+
 /** The neighbours of a counter in one list. */
 interface Link {
   previous: Counter | undefined;
@@ -10,9 +12,12 @@ type LinkName = 'byExpiry' | 'underLimit';
 export interface Counter {
   /** The part of its key after the group's. */
   readonly text: string;
-  /** By the store's clock; this millisecond still belongs to the window. */
-  readonly endsAtMs: number;
+  /** By the store's clock; in this millisecond it still counts. */
+  endsAtMs: number;
+  /** Units of a fixed window. */
   used: number;
+  /** What it holds, if it is not a fixed window, or blocks or remembers blocks. */
+  mixed: Counted | undefined;
   readonly group: CounterGroup;
   byExpiry: Link | undefined;
   underLimit: Link | undefined;
@@ -52,7 +57,7 @@ class CounterList {
   }
 }
 
-/** The counters of one rule in one window. They expire in the order in which they were opened. */
+/** The counters of one rule in one window. They expire in the order in which they were opened, or about in that of their last charge. */
 export class CounterGroup {
   private readonly byText = new Map<string, Counter>();
   /** All counters, the next to expire first. */
@@ -83,6 +88,14 @@ export class CounterGroup {
     this.byExpiry.remove(counter);
     this.underLimit.remove(counter);
     return true;
+  }
+
+  /** Puts a counter that was charged behind the others: it expires later now. */
+  requeue(counter: Counter, isAtLimit: boolean): void {
+    this.byExpiry.remove(counter);
+    this.byExpiry.push(counter);
+    this.underLimit.remove(counter);
+    if (!isAtLimit) this.underLimit.push(counter);
   }
 
   /** Marks a counter that denies requests, or will deny the next one. */

@@ -40,6 +40,7 @@ export class Counters {
       text,
       endsAtMs: nowMs + windowMs,
       used: 0,
+      mixed: undefined,
       group,
       byExpiry: undefined,
       underLimit: undefined,

@@ -1,8 +1,9 @@
-import { type Check, type CheckResult, type Source, toResult } from '../../core/check.js';
+import { type Check, type CheckResult, isPlain, type Source, toResult } from '../../core/check.js';
 import type { Log } from '../../core/log.js';
 import type { Store, StoreHealth } from '../../core/store.js';
 import type { Counter } from './counter-group.js';
 import { Counters } from './counters.js';
+import { type MixedCharge, MixedCounters, type Times } from './mixed-counters.js';
 
 /** Milliseconds that only increase; their origin does not matter. */
 export type Clock = () => number;
@@ -10,6 +11,13 @@ export type Clock = () => number;
 // Not the time of day: a change of the system clock would end or extend every window. Looked up at each call, so that it
 // follows a test's fake timers.
 const monotonic: Clock = () => performance.now();
+
+/** The clock of a test moves the time of day too. */
+function timeOfDayBy(clock: Clock): Clock {
+  if (clock === monotonic) return () => Date.now();
+  const offsetMs = Date.now() - clock();
+  return () => clock() + offsetMs;
+}
 
 /** What a check did to its counter, before it is known whether the request passes. */
 interface Step {
@@ -32,7 +40,9 @@ interface Charge {
 export class MemoryStore implements Store {
   readonly place = 'the memory of this process';
   private readonly counters: Counters;
+  private readonly mixed: MixedCounters;
   private readonly charges = new WeakMap<CheckResult, Charge>();
+  private readonly mixedCharges = new WeakMap<CheckResult, MixedCharge>();
   private hasWarned = false;
 
   constructor(
@@ -41,10 +51,13 @@ export class MemoryStore implements Store {
     private readonly clock: Clock = monotonic,
     /** The `source` of its results. */
     private readonly source: Source = 'store',
+    /** The time of day, in milliseconds since 1970. */
+    private readonly timeOfDay: Clock = timeOfDayBy(clock),
   ) {
     this.counters = new Counters(maxCounters, () => {
       this.warnOnce();
     });
+    this.mixed = new MixedCounters(this.counters, source);
   }
 
   /** The number of counters, including expired ones that are not removed yet. */
@@ -55,6 +68,7 @@ export class MemoryStore implements Store {
   // Like lua/consume.lua: charges all checks, and undoes what does not count if one of them denies.
   consume(checks: readonly Check[], refundable = false): CheckResult[] {
     const nowMs = Math.floor(this.clock());
+    if (this.isMixed(checks, nowMs)) return this.consumeMixed(checks, refundable, nowMs);
     const steps = checks.map((check) => this.charge(check, nowMs));
     const passes = steps.every(({ allowed }) => allowed);
     if (!passes) undoCharges(steps);
@@ -68,17 +82,22 @@ export class MemoryStore implements Store {
 
   peek(checks: readonly Check[]): CheckResult[] {
     const nowMs = Math.floor(this.clock());
-    return checks.map((check) => this.finish(this.peekOne(check, nowMs), true, nowMs));
+    return checks.map((check) =>
+      this.isMixed([check], nowMs)
+        ? this.mixed.peek(check, this.times(nowMs))
+        : this.finish(this.peekOne(check, nowMs), true, nowMs),
+    );
   }
 
   refund(checks: readonly Check[], results: readonly CheckResult[]): CheckResult[] {
     const nowMs = Math.floor(this.clock());
+    const ofMixed = checks.map((check, i) => this.refundMixed(check, results[i], nowMs));
     const isRefunded = checks.map((check, i) => this.refundOne(check, results[i], nowMs));
     return results.map((result, i) => {
       const check = checks[i];
       return check !== undefined && isRefunded[i] === true
         ? this.latest(check, result.allowed, nowMs)
-        : result;
+        : (ofMixed[i] ?? result);
     });
   }
 
@@ -100,6 +119,33 @@ export class MemoryStore implements Store {
   close(): Promise<void> {
     this.counters.clear();
     return Promise.resolve();
+  }
+
+  /** Whether a request needs more than fixed windows without blocks. */
+  private isMixed(checks: readonly Check[], nowMs: number): boolean {
+    const { isUsed } = this.mixed;
+    return checks.some(
+      (check) => !isPlain(check) || (isUsed && this.counters.get(check, nowMs)?.mixed !== undefined),
+    );
+  }
+
+  private consumeMixed(checks: readonly Check[], refundable: boolean, nowMs: number): CheckResult[] {
+    return this.mixed.consume(
+      checks,
+      this.times(nowMs),
+      refundable ? (result, charge) => this.mixedCharges.set(result, charge) : undefined,
+    );
+  }
+
+  private refundMixed(check: Check, result: CheckResult | undefined, nowMs: number): CheckResult | undefined {
+    const charge = result && this.mixedCharges.get(result);
+    if (result === undefined || charge === undefined) return undefined;
+    this.mixedCharges.delete(result);
+    return { ...this.mixed.refund(check, charge, this.times(nowMs)), allowed: result.allowed };
+  }
+
+  private times(nowMs: number): Times {
+    return { nowMs, ofDayMs: Math.floor(this.timeOfDay()) };
   }
 
   private charge(check: Check, nowMs: number): Step {

@@ -1,4 +1,5 @@
-import { capacityOf, type Check, type CheckResult, isPlain } from '../../core/check.js';
+import { capacityOf } from '../../core/counter-kind.js';
+import { type Check, type CheckResult, isPlain } from '../../core/check.js';
 import type { MaybePromise } from '../../core/maybe-promise.js';
 import type { OutcomeHooks } from '../../core/store.js';
 import { CounterMap, type CounterName } from '../../core/counter-map.js';

@@ -1,4 +1,5 @@
-import { capacityOf, type Check, type CheckResult, passesAll, toMeasuredResult } from '../../core/check.js';
+import { capacityOf } from '../../core/counter-kind.js';
+import { type Check, type CheckResult, passesAll, toMeasuredResult } from '../../core/check.js';
 import type { Batch, CounterEntry, PendingRequest } from './batch.js';
 import { unpackArray } from './message-pack.js';
 import { toInteger, UnexpectedReplyError } from './reply-values.js';
@@ -9,12 +10,12 @@ const KINDS = { 'fixed-window': 1, calendar: 2, 'sliding-window': 3, 'token-buck
 const WITH_BLOCK = 10;
 const NO_LIMIT = -1;
 /** Instead of the cost of a run: the requests must be decided one by one. */
-const ONE_BY_ONE = -1;
+export const ONE_BY_ONE = -1;
 const ALL_PASS = 0;
 const EACH = 1;
 const WANTS_TOKENS = '@';
 /** What a check is besides its numbers: a sum of these. */
-const MODES = { countDenied: 1, shadow: 2, peek: 4 };
+export const MODES = { countDenied: 1, shadow: 2, peek: 4, refund: 8 };
 
 type Value = number | string | undefined;
 type Values = readonly (number | string)[];
@@ -31,7 +32,8 @@ export function encodeMixed(batch: Batch): { readonly keys: string[]; readonly a
     for (const one of counters) {
       if (one.keyIndex === 0 && isAlike(first, one)) one.keyIndex = keys.push(one.key);
     }
-    runs.push(...runOf(first, keys.length - before, peeks));
+    const sum = peeks || first.cost > Number.MAX_SAFE_INTEGER ? ONE_BY_ONE : first.cost;
+    runs.push(...runOf(first.check, first.limit, sum, keys.length - before));
   }
   return { keys, args: [JSON.stringify([requestsText(batch), ...runs])] };
 }
@@ -43,12 +45,11 @@ function isAlike(a: CounterEntry, b: CounterEntry): boolean {
   return one.kind === other.kind && one.block === other.block && one.limit === other.limit;
 }
 
-function runOf(counter: CounterEntry, keyCount: number, isOneByOne: boolean): number[] {
-  const { check, limit, cost } = counter;
+/** The numbers that counters have in common. */
+export function runOf(check: Check, limit: number, cost: number, keyCount: number): number[] {
   const { kind, block, windowMs } = check;
-  const sum = isOneByOne || cost > Number.MAX_SAFE_INTEGER ? ONE_BY_ONE : cost;
   const code = KINDS[kind.type] + (block === undefined ? 0 : WITH_BLOCK);
-  return [code, windowMs, sentLimit(limit), sum, keyCount, ...kindParts(check), ...blockParts(check)];
+  return [code, windowMs, sentLimit(limit), cost, keyCount, ...kindParts(check), ...blockParts(check)];
 }
 
 function kindParts({ kind, limit }: Check): number[] {
@@ -56,7 +57,7 @@ function kindParts({ kind, limit }: Check): number[] {
     case 'calendar':
       return [kind.startsAtMs, kind.endsAtMs, kind.nextEndsAtMs];
     case 'token-bucket':
-      return [limit, kind.burst];
+      return [Math.min(limit, Number.MAX_SAFE_INTEGER), sentLimit(kind.burst)];
     default:
       return [];
   }

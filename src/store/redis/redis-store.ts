@@ -120,7 +120,7 @@ export class RedisStore implements Store {
 
   async reset(checks: readonly Check[]): Promise<void> {
     if (checks.length === 0) return;
-    const keys = this.withHashTags(checks).map(({ key }) => key);
+    const keys = this.withHashTags(checks).flatMap(keysOf);
     const deadline = new Deadline(this.options.timeoutMs);
     const { connection, servers } = this.parts;
     try {
@@ -204,4 +204,9 @@ export class RedisStore implements Store {
     const { sender, servers } = this.parts;
     await sender.run({ server: servers.of(first), requests: 1, deadline }, (client) => client.del(...keys));
   }
+}
+
+/** All keys of a counter: with blocks, also the one that counts them. */
+function keysOf({ key, block }: Check): string[] {
+  return block === undefined ? [key] : [key, `${key}!offences`];
 }

@@ -9,8 +9,8 @@ export interface Refund {
   readonly check: Check;
   /** What `consume` has returned. */
   readonly result: CheckResult;
-  /** The end of the window that was charged, by the server's clock in milliseconds. */
-  readonly endsAtMs: number;
+  /** What the script returned for the charge: for a fixed window its end, by the server's clock in milliseconds. */
+  readonly token: number;
 }
 
 /** KEYS and ARGV of the call. */
@@ -20,11 +20,7 @@ export function encodeRefunds(refunds: readonly Refund[]): {
 } {
   return {
     keys: refunds.map(({ check }) => check.key),
-    args: refunds.flatMap(({ check, endsAtMs }) => [
-      String(check.windowMs),
-      String(endsAtMs),
-      String(check.cost),
-    ]),
+    args: refunds.flatMap(({ check, token }) => [String(check.windowMs), String(token), String(check.cost)]),
   };
 }
 

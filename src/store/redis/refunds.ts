@@ -1,21 +1,26 @@
-import { type Check, type CheckResult, passesAll } from '../../core/check.js';
+import { type Check, type CheckResult, isPlain, passesAll } from '../../core/check.js';
 import type { LimitedLog } from '../../core/limited-log.js';
 import type { OnTokens } from './batch.js';
 import { Deadline } from './deadline.js';
 import { isMoving, toFailure } from './errors.js';
-import { refundLua } from './lua.generated.js';
+import { consumeMixedLua, refundLua } from './lua.generated.js';
+import { encodeMixedRefunds, readMixedRefunds } from './mixed-refund-codec.js';
 import { encodeRefunds, readRefunds, type Refund } from './refund-codec.js';
 import { Script } from './script.js';
 import type { Sender } from './sender.js';
 import type { ServerHealth } from './server-health.js';
 import type { Servers } from './servers.js';
 
-const REFUND = new Script(refundLua);
+/** How refunds are sent: a script, and how its arguments and its reply are made and read. */
+const PLAIN = { script: new Script(refundLua), encode: encodeRefunds, read: readRefunds };
+const MIXED = { script: new Script(consumeMixedLua), encode: encodeMixedRefunds, read: readMixedRefunds };
+/** The token of a check with nothing to refund. */
+const NOTHING = -1;
 
 /** What a result was charged. */
 interface Charge {
-  /** The end of the window that was charged, by the server's clock. */
-  readonly endsAtMs: number;
+  /** What the script returned for it. */
+  readonly token: number;
   /** The deadline of the request. */
   readonly deadline: Deadline;
 }
@@ -28,7 +33,7 @@ export interface RefundsParts {
   readonly timeoutMs: number;
 }
 
-/** Remembers what requests were charged, and refunds it by lua/refund.lua. */
+/** Remembers what requests were charged, and refunds it by lua/refund.lua or lua/consume-mixed.lua. */
 export class Refunds {
   private readonly charges = new WeakMap<CheckResult, Charge>();
 
@@ -36,12 +41,12 @@ export class Refunds {
 
   /** Notes which windows a request is charged in; if it is denied, only checks with `countDenied`. */
   noteCharges(checks: readonly Check[], deadline = new Deadline(this.parts.timeoutMs)): OnTokens {
-    return (endsAtMs, results) => {
+    return (tokens, results) => {
       const passes = passesAll(checks, results);
       results.forEach((result, i) => {
         const { cost = 0, countDenied = false } = checks[i] ?? {};
         if (cost > 0 && (passes || countDenied))
-          this.charges.set(result, { endsAtMs: endsAtMs[i] ?? 0, deadline });
+          this.charges.set(result, { token: tokens[i] ?? NOTHING, deadline });
       });
     };
   }
@@ -85,7 +90,7 @@ export class Refunds {
       const [check, charge] = [checks[i], this.charges.get(result)];
       if (check === undefined || charge === undefined) return;
       this.charges.delete(result);
-      refunds.push({ check, result, endsAtMs: charge.endsAtMs });
+      if (charge.token > NOTHING) refunds.push({ check, result, token: charge.token });
       deadline ??= charge.deadline;
     });
     return { refunds, deadline };
@@ -94,8 +99,9 @@ export class Refunds {
   private async send(refunds: readonly Refund[]): Promise<CheckResult[]> {
     const [first] = refunds;
     if (first === undefined) return [];
+    const way = refunds.every(({ check }) => isPlain(check)) ? PLAIN : MIXED;
     try {
-      return readRefunds(refunds, await this.call(refunds, first.check.key));
+      return way.read(refunds, await this.call(way, refunds, first.check.key));
     } catch (error) {
       if (refunds.length === 1 || !isMoving(error)) throw error;
       const single = await Promise.all(refunds.map((refund) => this.send([refund])));
@@ -103,11 +109,11 @@ export class Refunds {
     }
   }
 
-  private async call(refunds: readonly Refund[], key: string): Promise<unknown> {
+  private async call(way: typeof PLAIN, refunds: readonly Refund[], key: string): Promise<unknown> {
     const { sender, servers, health, timeoutMs } = this.parts;
     const server = servers.of(key);
     if (health.breakerOf(server).isOpen) throw health.toError();
     const deadline = new Deadline(timeoutMs);
-    return sender.call(REFUND, { ...encodeRefunds(refunds), server, requests: 1, deadline });
+    return sender.call(way.script, { ...way.encode(refunds), server, requests: 1, deadline });
   }
 }

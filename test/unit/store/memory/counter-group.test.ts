@@ -15,7 +15,7 @@ function groupOf(...keys: string[]): { group: CounterGroup; counters: Counter[] 
 }
 
 function counterIn(group: CounterGroup, text: string): Counter {
-  return { text, endsAtMs: 0, used: 1, group, byExpiry: undefined, underLimit: undefined };
+  return { text, endsAtMs: 0, used: 1, mixed: undefined, group, byExpiry: undefined, underLimit: undefined };
 }
 
 describe('CounterGroup', () => {

@@ -5,11 +5,11 @@ import { pack } from '../../../support/message-pack.js';
 
 const [a, b] = ['a', 'b'].map((key) => check(key, { limit: 5 })) as [Check, Check];
 const REFUNDS = [
-  { check: a, result: toResult(a, true, 3, 9_000), endsAtMs: 1_700_000_009_000 },
+  { check: a, result: toResult(a, true, 3, 9_000), token: 1_700_000_009_000 },
   {
     check: { ...b, cost: 4, windowMs: 86_400_000 },
     result: toResult(b, true, 4, 1),
-    endsAtMs: 1_700_000_000_001,
+    token: 1_700_000_000_001,
   },
 ];
 
@@ -29,7 +29,7 @@ describe('readRefunds', () => {
       { name: 'a', allowed: true, used: 2, remaining: 3, resetAfterMs: 8_999, source: 'store' },
       { name: 'b', allowed: true, used: 0, remaining: 5, resetAfterMs: 0, source: 'store' },
     ]);
-    const denied = { check: a, result: toResult(a, false, 5, 9_000), endsAtMs: 1 };
+    const denied = { check: a, result: toResult(a, false, 5, 9_000), token: 1 };
     expect(readRefunds([denied], pack([5, 9_000]))).toMatchObject([{ allowed: false, retryAfterMs: 9_001 }]);
     expect(readRefunds([], pack([]))).toEqual([]);
   });

@@ -1,0 +1,171 @@
+import { capacityOf } from '../counter-kind.js';
+import {
+  beginBlock,
+  type CountedCheck,
+  type Counter,
+  type CounterState,
+  countingOf,
+  isBlocked,
+  stateAt,
+} from './counter.js';
+import { MAX_UNITS } from './counting.js';
+
+/** What a check says. */
+export interface Decision {
+  readonly allowed: boolean;
+  /** Units that count after the request; the limit while the counter is blocked. */
+  readonly used: number;
+  /** Milliseconds until the counter is as new, 0 if it is. */
+  readonly resetAfterMs: number;
+  /** Milliseconds until the check would allow the request, 0 if it does. If it never will, until the counter is as new. */
+  readonly retryAfterMs: number;
+  readonly isBlocked: boolean;
+  /** What `refund` needs; `undefined` if the check did not charge its whole cost. */
+  readonly token: number | undefined;
+}
+
+/** A counter during a request. */
+interface Tally {
+  readonly counter: Counter;
+  readonly start: CounterState | undefined;
+  state: CounterState | undefined;
+}
+
+interface Step {
+  readonly check: CountedCheck;
+  readonly tally: Tally;
+  charged: number;
+  /** Units over the limit; 0 if the check allows the request. */
+  readonly excess: number;
+}
+
+/**
+ * Decides the checks of one request, and charges all of their counters, or none: the twin of `lua/consume-mixed.lua`.
+ * @param counters the counter of each check; checks with the same key have the same one
+ */
+export function decide(
+  checks: readonly CountedCheck[],
+  counters: readonly Counter[],
+  nowMs: number,
+): Decision[] {
+  const steps: Step[] = [];
+  const decisions = checks.map((check, i) => {
+    const step = charge(check, tallyOf(steps, check, counters[i], nowMs), nowMs);
+    steps.push(step);
+    return toDecision(step, nowMs);
+  });
+  const denied = steps.some(({ check, excess }) => excess > 0 && !check.shadow);
+  if (denied) takeBack(steps, nowMs);
+  let hasBegun = false;
+  for (const { tally } of steps) save(tally);
+  for (const { check, tally, excess } of steps) {
+    if (excess > 0 && check.cost > 0)
+      hasBegun = beginBlock(tally.counter, tally.state, check, nowMs) || hasBegun;
+  }
+  return denied || hasBegun ? steps.map((step) => toDecision(step, nowMs)) : decisions;
+}
+
+/** What `decide` would say about a check on its own; charges nothing. */
+export function peek(check: CountedCheck, counter: Counter, nowMs: number): Decision {
+  const tally = tallyOf([], check, counter, nowMs);
+  return toDecision({ check, tally, charged: 0, excess: excessOf(check, tally, nowMs) }, nowMs);
+}
+
+/**
+ * Takes back what a check has charged, given the token of its decision. Changes nothing about a block.
+ * @returns what the counter holds afterwards
+ */
+export function refund(check: CountedCheck, counter: Counter, token: number, nowMs: number): Decision {
+  const tally = tallyOf([], check, counter, nowMs);
+  if (tally.state !== undefined) {
+    tally.state = countingOf(check).refund(tally.state, check.cost, token, check, nowMs);
+    save(tally);
+  }
+  return toDecision({ check, tally, charged: 0, excess: isBlocked(counter, nowMs) ? 1 : 0 }, nowMs);
+}
+
+function tallyOf(
+  steps: readonly Step[],
+  check: CountedCheck,
+  counter: Counter | undefined,
+  nowMs: number,
+): Tally {
+  if (counter === undefined) throw new RangeError('a check has no counter');
+  for (const { tally } of steps) if (tally.counter === counter) return tally;
+  const state = stateAt(counter, check, nowMs);
+  return { counter, start: state, state };
+}
+
+function excessOf(check: CountedCheck, { counter, state }: Tally, nowMs: number): number {
+  const capacity = capacityOf(check);
+  if (isBlocked(counter, nowMs)) return capacity === Infinity ? 0 : 1;
+  return Math.max(usedOf(check, state) + check.cost - capacity, 0);
+}
+
+function charge(check: CountedCheck, tally: Tally, nowMs: number): Step {
+  const excess = excessOf(check, tally, nowMs);
+  const charged = isBlocked(tally.counter, nowMs) ? 0 : chargeOf(check, usedOf(check, tally.state), excess);
+  addTo(tally, charged, check, nowMs);
+  return { check, tally, charged, excess };
+}
+
+/** What a check charges: its cost, unless a counter is at its end. A denied charge empties a bucket, and no more. */
+function chargeOf(check: CountedCheck, used: number, excess: number): number {
+  const { cost, kind } = check;
+  if (excess > 0 && kind.type === 'token-bucket') return Math.max(capacityOf(check) - used, 0);
+  return Math.min(cost, MAX_UNITS - used);
+}
+
+function addTo(tally: Tally, units: number, check: CountedCheck, nowMs: number): void {
+  if (units > 0) tally.state = countingOf(check).charge(tally.state, units, check, nowMs);
+}
+
+/** Takes back the charges of a denied request, except those of checks that count denied requests. */
+function takeBack(steps: readonly Step[], nowMs: number): void {
+  for (const { tally } of steps) tally.state = tally.start;
+  for (const step of steps) {
+    if (step.check.countDenied) addTo(step.tally, step.charged, step.check, nowMs);
+    else step.charged = 0;
+  }
+}
+
+function save({ counter, start, state }: Tally): void {
+  if (state === start) return;
+  counter.state = state;
+  counter.blockedUntilMs = undefined;
+}
+
+function usedOf(check: CountedCheck, state: CounterState | undefined): number {
+  return state === undefined ? 0 : countingOf(check).used(state);
+}
+
+function toDecision(step: Step, nowMs: number): Decision {
+  const { check, tally, excess, charged } = step;
+  const { counter, state } = tally;
+  const { blockedUntilMs = 0 } = counter;
+  if (blockedUntilMs > nowMs) return whileBlocked(check, excess > 0, blockedUntilMs - nowMs);
+  const counting = countingOf(check);
+  const used = usedOf(check, state);
+  const need = excess + used - usedOf(check, tally.start);
+  const isWhole = charged > 0 && charged === check.cost;
+  return {
+    allowed: excess === 0,
+    used,
+    resetAfterMs: state === undefined ? 0 : counting.resetAfterMs(state, check, nowMs),
+    retryAfterMs: excess === 0 ? 0 : counting.retryAfterMs(state, need, check, nowMs),
+    isBlocked: false,
+    token: isWhole && state !== undefined ? counting.token(state, check, nowMs) : undefined,
+  };
+}
+
+function whileBlocked(check: CountedCheck, denies: boolean, leftMs: number): Decision {
+  const capacity = capacityOf(check);
+  return {
+    allowed: !denies,
+    used: capacity === Infinity ? 0 : capacity,
+    resetAfterMs: leftMs,
+    retryAfterMs: denies ? leftMs : 0,
+    isBlocked: denies,
+    token: undefined,
+  };
+}

@@ -1,0 +1,77 @@
+import type { SlidingWindow } from '../counter-kind.js';
+import type { Counting } from './counting.js';
+
+/** A window has so many sub-windows, and one more can lie in it in part. */
+const SUB_WINDOWS = 16;
+
+export interface SlidingState {
+  readonly used: number;
+  /** The number of the newest sub-window with a charge. */
+  readonly newest: number;
+  /** Units charged in that sub-window, in the one before, and so on. */
+  readonly charges: readonly number[];
+}
+
+/** A charge counts until its whole sub-window is older than the window. So no interval of a window's length has more than the limit. */
+export const slidingWindow: Counting<SlidingWindow, SlidingState> = {
+  mend(state, { windowMs }, nowMs) {
+    const newest = subWindowAt(nowMs, windowMs);
+    return state.newest > newest ? { ...state, newest } : state;
+  },
+  at(state, { windowMs }, nowMs) {
+    const age = subWindowAt(nowMs, windowMs) - state.newest;
+    if (age > SUB_WINDOWS) return undefined;
+    const kept = SUB_WINDOWS + 1 - age;
+    if (state.charges.length <= kept) return state;
+    const charges = state.charges.slice(0, kept);
+    return { used: sum(charges), newest: state.newest, charges };
+  },
+  used: ({ used }) => used,
+  charge(state, units, { windowMs }, nowMs) {
+    const newest = subWindowAt(nowMs, windowMs);
+    if (state === undefined) return { used: units, newest, charges: [units] };
+    const [last = 0, ...older] = state.charges;
+    const age = newest - state.newest;
+    const charges =
+      age === 0 ? [last + units, ...older] : [units, ...new Array<number>(age - 1).fill(0), ...state.charges];
+    return { used: state.used + units, newest, charges };
+  },
+  token: (_state, { windowMs }, nowMs) => subWindowAt(nowMs, windowMs),
+  refund(state, units, token) {
+    const age = state.newest - token;
+    const refunded = Math.min(units, state.charges[age] ?? 0);
+    if (refunded === state.used) return undefined;
+    const charges = state.charges.map((charge, i) => (i === age ? charge - refunded : charge));
+    // the newest one has a charge, or the counter would be as new later than it is
+    const empty = charges.findIndex((charge) => charge > 0);
+    return {
+      used: state.used - refunded,
+      newest: state.newest - empty,
+      charges: charges.slice(empty),
+    };
+  },
+  resetAfterMs: ({ newest }, { windowMs }, nowMs) => endOf(newest, windowMs) - nowMs,
+  retryAfterMs(state, need, { windowMs }, nowMs) {
+    if (state === undefined) return windowMs;
+    let free = 0;
+    let age = state.charges.length;
+    while (age > 0 && free < need) free += state.charges[--age] ?? 0;
+    return endOf(free < need ? state.newest : state.newest - age, windowMs) - nowMs;
+  },
+  longestMs: ({ windowMs }) => Math.ceil((windowMs / SUB_WINDOWS) * (SUB_WINDOWS + 1)),
+};
+
+function subWindowAt(nowMs: number, windowMs: number): number {
+  return Math.floor((nowMs * SUB_WINDOWS) / windowMs);
+}
+
+/** When the charges of a sub-window count no more. */
+function endOf(subWindow: number, windowMs: number): number {
+  return Math.ceil(((subWindow + SUB_WINDOWS + 1) * windowMs) / SUB_WINDOWS);
+}
+
+function sum(numbers: readonly number[]): number {
+  let total = 0;
+  for (const number of numbers) total += number;
+  return total;
+}

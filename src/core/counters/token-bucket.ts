@@ -1,0 +1,105 @@
+import type { TokenBucket } from '../counter-kind.js';
+import { type CounterOf, type Counting, MAX_UNITS } from './counting.js';
+
+/** An amount in a bucket: whole units, and parts of 1 / windowMs of a unit. So it is exact. */
+export interface Amount {
+  readonly units: number;
+  readonly part: number;
+}
+
+/** What was taken out of a bucket and has not flowed in again at a time. */
+export interface BucketState extends Amount {
+  readonly sinceMs: number;
+}
+
+/** Refills `limit` units per window, up to `burst` units. */
+export const tokenBucket: Counting<TokenBucket, BucketState> = {
+  mend: (state, _of, nowMs) => (state.sinceMs > nowMs ? { ...state, sinceMs: nowMs } : state),
+  at(state, of, nowMs) {
+    const amount = minus(state, flowIn(nowMs - state.sinceMs, of), of);
+    return amount && { ...amount, sinceMs: nowMs };
+  },
+  used: ceil,
+  charge: (state, units, _of, nowMs) => ({
+    sinceMs: nowMs,
+    units: (state?.units ?? 0) + units,
+    part: state?.part ?? 0,
+  }),
+  token: (_state, _of, nowMs) => nowMs,
+  /** Time has refunded a part already: what has flowed in since the charge. */
+  refund(state, units, token, of, nowMs) {
+    const flow = flowIn(Math.max(nowMs - token, 0), of);
+    if (flow.units >= units) return state;
+    const part = state.part + flow.part;
+    const whole = state.units - (units - flow.units);
+    const amount =
+      part < of.windowMs ? { units: whole, part } : { units: whole + 1, part: part - of.windowMs };
+    return isAbove0(amount) ? { ...amount, sinceMs: nowMs } : undefined;
+  },
+  resetAfterMs: (state, of) => timeToFlowIn(state, of),
+  retryAfterMs(state, need, of) {
+    if (state === undefined) return of.windowMs;
+    const { part } = state;
+    return need > ceil(state)
+      ? timeToFlowIn(state, of)
+      : timeToFlowIn({ units: part > 0 ? need - 1 : need, part }, of);
+  },
+  longestMs: (of) => (of.kind.burst === Infinity ? 0 : timeToFlowIn({ units: of.kind.burst, part: 0 }, of)),
+};
+
+function ceil({ units, part }: Amount): number {
+  return part > 0 ? units + 1 : units;
+}
+
+function isAbove0({ units, part }: Amount): boolean {
+  return units >= 0 && units + part > 0;
+}
+
+function minus(a: Amount, b: Amount, { windowMs }: CounterOf): Amount | undefined {
+  let [units, part] = [a.units - b.units, a.part - b.part];
+  if (part < 0) [units, part] = [units - 1, part + windowMs];
+  return isAbove0({ units, part }) ? { units, part } : undefined;
+}
+
+/** What flows in in some time. Exact, but if a product exceeds 2^53 - 1, a little less. */
+function flowIn(elapsedMs: number, { windowMs, limit }: CounterOf): Amount {
+  const refill = Math.min(limit, MAX_UNITS);
+  const flow = elapsedMs * refill;
+  if (flow <= MAX_UNITS) return divide(flow, windowMs);
+  const [rest, more] = [elapsedMs % windowMs, refill % windowMs];
+  const whole = ((elapsedMs - rest) / windowMs) * refill + ((refill - more) / windowMs) * rest;
+  const { units, part } = divideProduct(rest, more, windowMs);
+  return { units: whole + units, part };
+}
+
+function divide(product: number, by: number): Amount {
+  const part = product % by;
+  return { units: (product - part) / by, part };
+}
+
+/** 1 - 2^-50: rounds down by more than the errors of the other operations. */
+const ROUND_DOWN = 1 - 2 ** -50;
+
+function divideProduct(a: number, b: number, by: number): Amount {
+  if (a * b <= MAX_UNITS) return divide(a * b, by);
+  const quotient = (a / by) * b * ROUND_DOWN;
+  const units = Math.floor(quotient);
+  return { units, part: Math.floor((quotient - units) * by) };
+}
+
+/** How long an amount takes to flow in. */
+function timeToFlowIn({ units, part }: Amount, of: CounterOf): number {
+  const { windowMs } = of;
+  const refill = Math.min(of.limit, MAX_UNITS);
+  if (units <= 0 && part <= 0) return 0;
+  if (refill === 0) return windowMs;
+  const product = units * windowMs + part;
+  if (product <= MAX_UNITS) return ceil(divide(product, refill));
+  let waitMs = Math.floor((units / refill) * windowMs + part / refill) - 1;
+  for (let i = 0; i < 4; i++) {
+    const flow = flowIn(waitMs, of);
+    if (flow.units > units || (flow.units === units && flow.part >= part)) break;
+    waitMs++;
+  }
+  return Math.min(waitMs, MAX_UNITS);
+}

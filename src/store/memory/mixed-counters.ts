@@ -1,0 +1,156 @@
+import { capacityOf } from '../../core/counter-kind.js';
+import { type Check, type CheckResult, type Source, toMeasuredResult } from '../../core/check.js';
+import type { CalendarState } from '../../core/counters/calendar-window.js';
+import {
+  type Counter as Counted,
+  countingOf,
+  expiresAtMs,
+  isBlocked,
+  newCounter,
+} from '../../core/counters/counter.js';
+import { decide, type Decision, peek, refund } from '../../core/counters/decide.js';
+import type { FixedState } from '../../core/counters/fixed-window.js';
+import type { Counter } from './counter-group.js';
+import type { Counters } from './counters.js';
+
+/** The time of a request by two clocks, in whole milliseconds. */
+export interface Times {
+  /** By the clock of the counters, which only increases. */
+  readonly nowMs: number;
+  /** The time of day, in milliseconds since 1970: calendars follow it. */
+  readonly ofDayMs: number;
+}
+
+/** What a check was charged and can be refunded. */
+export interface MixedCharge {
+  readonly counter: Counter;
+  readonly token: number;
+}
+
+type OnCharge = (result: CheckResult, charge: MixedCharge) => void;
+
+/** A check of a request, and its counter. */
+interface Entry {
+  /** A calendar's times are by the clock of the counters. */
+  readonly check: Check;
+  readonly counter: Counter;
+  /** What the counter holds, by the clock of the counters; the same for all checks on it. */
+  readonly counted: Counted;
+}
+
+/**
+ * Decides requests with counters of any kind, like `lua/consume-mixed.lua`.
+ *
+ * What a counter holds is in its part `mixed`. A fixed window that neither blocks nor remembers blocks has no such part, because
+ * requests with nothing but fixed windows use it too.
+ */
+export class MixedCounters {
+  /** Whether some counter may have a mixed part. */
+  isUsed = false;
+
+  constructor(
+    private readonly counters: Counters,
+    /** The `source` of the results. */
+    private readonly source: Source,
+  ) {}
+
+  /** @param onCharge called for each result whose check was charged its whole cost */
+  consume(checks: readonly Check[], times: Times, onCharge?: OnCharge): CheckResult[] {
+    this.isUsed = true;
+    const loaded = new Map<Counter, Counted>();
+    const entries = checks.map((check) => {
+      const counter = this.counters.get(check, times.nowMs) ?? this.counters.open(check, times.nowMs);
+      const counted = loaded.get(counter) ?? load(counter, check, times);
+      loaded.set(counter, counted);
+      return { check: byStoreClock(check, times), counter, counted };
+    });
+    const decisions = decide(
+      entries.map(({ check }) => check),
+      entries.map(({ counted }) => counted),
+      times.nowMs,
+    );
+    for (const entry of entries) this.save(entry, times);
+    for (const { check } of entries) this.counters.tidy(check.group, times.nowMs);
+    return entries.map(({ check, counter }, i) => this.resultOf(check, decisions[i], counter, onCharge));
+  }
+
+  /** What `consume` would say about a check on its own; charges nothing. */
+  peek(check: Check, times: Times): CheckResult {
+    const counter = this.counters.get(check, times.nowMs);
+    const counted = counter === undefined ? newCounter() : load(counter, check, times);
+    return this.resultOf(check, peek(byStoreClock(check, times), counted, times.nowMs));
+  }
+
+  /** Refunds a charge, unless its window is over. Returns the result of the check with what its counter holds then. */
+  refund(check: Check, { counter, token }: MixedCharge, times: Times): CheckResult {
+    if (this.counters.get(check, times.nowMs) !== counter) return this.peek(check, times);
+    const entry = { check: byStoreClock(check, times), counter, counted: load(counter, check, times) };
+    const decision = refund(entry.check, entry.counted, token, times.nowMs);
+    this.save(entry, times);
+    return this.resultOf(check, decision);
+  }
+
+  private resultOf(
+    check: Check,
+    decision: Decision | undefined,
+    counter?: Counter,
+    onCharge?: OnCharge,
+  ): CheckResult {
+    if (decision === undefined) throw new RangeError('a check was not decided');
+    const result = toMeasuredResult(check, decision, this.source);
+    const { token } = decision;
+    if (counter !== undefined && token !== undefined) onCharge?.(result, { counter, token });
+    return result;
+  }
+
+  private save({ check, counter, counted }: Entry, times: Times): void {
+    const { nowMs } = times;
+    const endsAtMs = expiresAtMs(counted, check, nowMs) - 1;
+    if (endsAtMs < nowMs) {
+      this.counters.delete(counter);
+      return;
+    }
+    const { state, blockedUntilMs, offences } = counted;
+    const used = state === undefined ? 0 : countingOf(check).used(state);
+    counter.endsAtMs = endsAtMs;
+    if (check.kind.type === 'fixed-window' && blockedUntilMs === undefined && offences === undefined) {
+      counter.used = used;
+      counter.mixed = undefined;
+      if (used >= check.limit) counter.group.markAtLimit(counter);
+      return;
+    }
+    counter.mixed = { blockedUntilMs, offences, state: moved(state, check, times.ofDayMs - nowMs) };
+    counter.group.requeue(counter, isBlocked(counted, nowMs) || used >= capacityOf(check));
+  }
+}
+
+/** What a counter holds, by the clock of the counters. */
+function load(counter: Counter, check: Check, { nowMs, ofDayMs }: Times): Counted {
+  const { mixed, used, endsAtMs } = counter;
+  if (mixed !== undefined) return { ...mixed, state: moved(mixed.state, check, nowMs - ofDayMs) };
+  const state: FixedState | undefined = used > 0 ? { used, endsAtMs } : undefined;
+  return { ...newCounter(), state };
+}
+
+/** A check whose calendar has the times of the clock of the counters. */
+function byStoreClock(check: Check, { nowMs, ofDayMs }: Times): Check {
+  const { kind } = check;
+  if (kind.type !== 'calendar') return check;
+  const byMs = nowMs - ofDayMs;
+  return {
+    ...check,
+    kind: {
+      type: 'calendar',
+      startsAtMs: kind.startsAtMs + byMs,
+      endsAtMs: kind.endsAtMs + byMs,
+      nextEndsAtMs: kind.nextEndsAtMs + byMs,
+    },
+  };
+}
+
+/** The state of a calendar is kept by the time of day: a change of the system's clock moves its end. */
+function moved(state: Counted['state'], { kind }: Check, byMs: number): Counted['state'] {
+  if (state === undefined || kind.type !== 'calendar') return state;
+  const calendar = state as CalendarState;
+  return { ...calendar, endsAtMs: calendar.endsAtMs + byMs };
+}

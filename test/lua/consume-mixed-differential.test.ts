@@ -1,0 +1,231 @@
+import fc from 'fast-check';
+import type { Block, CounterKind } from '../../src/core/counter-kind.js';
+import { type Counter, newCounter } from '../../src/core/counters/counter.js';
+import { decide, type Decision, peek, refund } from '../../src/core/counters/decide.js';
+import { FakeTimeScript } from '../support/fake-time.js';
+import { type Answer, type KeyedCheck, type MixedRequest } from '../support/mixed-script.js';
+import { keysOf } from '../support/redis.js';
+import { redisSuite } from '../support/redis-suite.js';
+
+// The script against its twin: the same random history at the same times, the same answers, to the millisecond.
+
+const HISTORIES = Number(process.env['DIFFERENTIAL_RUNS'] ?? 1_000);
+const MAX = Number.MAX_SAFE_INTEGER;
+const START = 1_760_000_000_000;
+
+const blocks: fc.Arbitrary<Block | undefined> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant(undefined) },
+  fc.record({
+    stepsMs: fc.array(fc.constantFrom(1, 40, 300, 1_000, 20_000), { minLength: 1, maxLength: 3 }),
+    forgiveAfterMs: fc.constantFrom(1, 500, 50_000),
+  }),
+);
+
+const kinds: fc.Arbitrary<CounterKind> = fc.oneof(
+  fc.constant<CounterKind>({ type: 'fixed-window' }),
+  fc
+    .record({
+      startsAtMs: fc.constantFrom(START - 700, START - 50, START + 300),
+      length: fc.constantFrom(100, 1_000),
+    })
+    .map(({ startsAtMs, length }): CounterKind => ({
+      type: 'calendar',
+      startsAtMs,
+      endsAtMs: startsAtMs + length,
+      nextEndsAtMs: startsAtMs + 2 * length + 20,
+    })),
+  { weight: 3, arbitrary: fc.constant<CounterKind>({ type: 'sliding-window' }) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .oneof({ weight: 9, arbitrary: fc.integer({ min: 0, max: 8 }) }, fc.constantFrom(MAX, Infinity))
+      .map((burst): CounterKind => ({ type: 'token-bucket', burst })),
+  },
+);
+
+/** What all checks of a counter have in common. */
+const counters = fc.record({
+  kind: kinds,
+  windowMs: fc.oneof(
+    fc.constantFrom(1, 2, 7, 15, 16, 17, 100, 1_000, 10_000),
+    fc.constantFrom(31_536_000_000, 2 ** 52 + 1),
+  ),
+  limit: fc.oneof(
+    { weight: 9, arbitrary: fc.integer({ min: 0, max: 8 }) },
+    fc.constantFrom(1_000, 2 ** 40 + 1, MAX, Infinity),
+  ),
+  block: blocks,
+});
+
+const uses = fc.record({
+  at: fc.nat(3),
+  limit: fc.oneof(
+    { weight: 9, arbitrary: fc.integer({ min: 0, max: 8 }) },
+    fc.constantFrom(MAX - 1, Infinity),
+  ),
+  cost: fc.oneof(
+    { weight: 12, arbitrary: fc.constant(1) },
+    { weight: 4, arbitrary: fc.integer({ min: 0, max: 10 }) },
+    fc.constantFrom(2 ** 52, MAX),
+  ),
+  countDenied: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.boolean()),
+  shadow: fc.oneof({ weight: 6, arbitrary: fc.constant(false) }, fc.boolean()),
+});
+
+type Use = typeof uses extends fc.Arbitrary<infer T> ? T : never;
+type CounterSpec = typeof counters extends fc.Arbitrary<infer T> ? T : never;
+
+type Operation =
+  | { readonly type: 'call'; readonly requests: readonly Wish[]; readonly mustRead: boolean }
+  | { readonly type: 'advance'; readonly ms: number };
+
+type Wish =
+  | { readonly type: 'consume' | 'peek'; readonly uses: readonly Use[] }
+  | { readonly type: 'refund'; readonly which: number };
+
+const wishes: fc.Arbitrary<Wish> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      type: fc.constantFrom('consume', 'consume', 'consume', 'peek'),
+      uses: fc.array(uses, { minLength: 1, maxLength: 4 }),
+    }),
+  },
+  fc.record({ type: fc.constant('refund'), which: fc.nat() }),
+);
+
+const operations: fc.Arbitrary<Operation> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      type: fc.constant('call'),
+      requests: fc.array(wishes, { minLength: 1, maxLength: 4 }),
+      mustRead: fc.boolean(),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant('advance'),
+      ms: fc.oneof(
+        { weight: 6, arbitrary: fc.constantFrom(1, 1, 2, 6, 7, 20, 62, 63, 99, 400, 999, 5_000, 10_001) },
+        fc.constantFrom(-1, -70, -2_000, 40_000_000_000),
+      ),
+    }),
+  },
+);
+
+/** A charge that can be refunded. */
+interface Charge {
+  readonly check: KeyedCheck;
+  readonly token: number;
+}
+
+/** A history on the script and on its twin. */
+class History {
+  private readonly counters: readonly Counter[];
+  private readonly charges: Charge[] = [];
+
+  constructor(
+    private readonly specs: readonly CounterSpec[],
+    private readonly script: FakeTimeScript,
+    private readonly key: (index: number) => string,
+  ) {
+    this.counters = specs.map(newCounter);
+  }
+
+  async play(operation: Operation): Promise<void> {
+    if (operation.type === 'advance') {
+      this.script.nowMs += operation.ms;
+      return;
+    }
+    const requests = operation.requests.flatMap((wish) => this.requestOf(wish));
+    // a call refunds, or does anything else
+    await this.call(requests.filter(({ type }) => type !== 'refund'), operation.mustRead);
+    await this.call(requests.filter(({ type }) => type === 'refund'), true);
+  }
+
+  private async call(requests: readonly MixedRequest[], mustRead: boolean): Promise<void> {
+    if (requests.length === 0) return;
+    const expected = requests.map((request) => this.answer(request));
+    const answers = await this.script.call(requests, mustRead);
+    expect(answers.map(withoutTokens)).toEqual(expected.map(withoutTokens));
+    requests.forEach((request, i) => this.noteCharges(request, answers[i]!, expected[i]!));
+  }
+
+  private requestOf(wish: Wish): MixedRequest[] {
+    if (wish.type !== 'refund') return [{ type: wish.type, checks: wish.uses.map((use) => this.checkOf(use)) }];
+    if (this.charges.length === 0) return [];
+    const [charge] = this.charges.splice(wish.which % this.charges.length, 1);
+    return [{ type: 'refund', ...charge! }];
+  }
+
+  private checkOf({ at, limit, ...use }: Use): KeyedCheck {
+    const index = at % this.specs.length;
+    const spec = this.specs[index]!;
+    // what flows into a bucket is the same for all of its checks
+    return { ...spec, ...use, limit: spec.kind.type === 'token-bucket' ? spec.limit : limit, key: this.key(index) };
+  }
+
+  private answer(request: MixedRequest): Decision[] {
+    const { nowMs } = this.script;
+    if (request.type === 'refund') {
+      const { check, token } = request;
+      return [refund(check, this.counterOf(check), token, nowMs)];
+    }
+    const { checks } = request;
+    const own = checks.map((check) => this.counterOf(check));
+    return request.type === 'peek'
+      ? checks.map((check, i) => peek(check, own[i]!, nowMs))
+      : decide(checks, own, nowMs);
+  }
+
+  private counterOf({ key }: KeyedCheck): Counter {
+    return this.counters[this.specs.findIndex((_, i) => this.key(i) === key)]!;
+  }
+
+  private noteCharges(request: MixedRequest, answer: Answer, expected: readonly Decision[]): void {
+    if (request.type !== 'consume' || typeof answer === 'string') return;
+    request.checks.forEach((check, i) => {
+      const { token } = answer[i]!;
+      // a blocked counter is not refunded: its token has no meaning
+      if (this.counterOf(check).blockedUntilMs === undefined) expect(token).toBe(expected[i]!.token);
+      if (token !== undefined) this.charges.push({ check, token });
+    });
+  }
+}
+
+/** The results of a refund while blocked have no limit. */
+function withoutTokens(answer: Answer): unknown {
+  if (typeof answer === 'string') return answer;
+  return answer.map(({ token: _, ...decision }) => decision);
+}
+
+describe('lua/consume-mixed.lua and its twin', () => {
+  const suite = redisSuite();
+
+  it(`give the same answers to the same ${HISTORIES} histories`, async () => {
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(counters, { minLength: 1, maxLength: 3 }),
+        fc.array(operations, { minLength: 1, maxLength: 40, size: "max" }),
+        async (specs, history) => {
+          const namespace = `${suite.namespace}:${run++}`;
+          const script = new FakeTimeScript(suite.client, `${namespace}:ends`);
+          script.nowMs = START;
+          const both = new History(specs, script, (index) => `${namespace}:${index}`);
+          try {
+            for (const operation of history) await both.play(operation);
+          } finally {
+            const keys = await keysOf(suite.client, namespace);
+            const ends = await script.ends();
+            for (const key of keys) if (!key.endsWith(':ends')) expect(Object.keys(ends)).toContain(key);
+            if (keys.length > 0) await suite.client.del(...keys);
+          }
+        },
+      ),
+      { numRuns: HISTORIES, ...(process.env['SEED'] ? { seed: Number(process.env['SEED']) } : {}) },
+    );
+  }, 600_000);
+});

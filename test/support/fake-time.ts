@@ -1,0 +1,87 @@
+import type { Redis } from 'ioredis';
+import { consumeMixedLua } from '../../src/store/redis/lua.generated.js';
+import { type Answer, decode, encode, type MixedRequest } from './mixed-script.js';
+
+// The script with a clock that the test sets: the commands that know the time are replaced. Keys of the server do not expire;
+// a hash has the times when they would.
+const FAKE_TIME = `
+local real, now, all_ends = redis, tonumber(ARGV[2]), ARGV[3]
+local redis = { REDIS_VERSION_NUM = real.REDIS_VERSION_NUM, replicate_commands = real.replicate_commands }
+local function end_of(key)
+  local text = real.call('HGET', all_ends, key)
+  return text and tonumber(text)
+end
+local function set_end(key, ends)
+  if not (ends > now) then
+    error('an expiry of ' .. (ends - now) .. ' ms')
+  end
+  real.call('HSET', all_ends, key, string.format('%.0f', ends))
+  return 1
+end
+local fake = {}
+function fake.TIME()
+  return { string.format('%.0f', math.floor(now / 1000)), tostring(now % 1000 * 1000) }
+end
+-- An expired key is hidden, not deleted: it is there again if the clock is set back.
+function fake.GET(key)
+  local ends = end_of(key)
+  return not (ends and now > ends) and real.pcall('GET', key)
+end
+function fake.PTTL(key)
+  return fake.GET(key) and (end_of(key) or now - 1) - now or -2
+end
+function fake.PEXPIRETIME(key)
+  return fake.GET(key) and end_of(key) or -2
+end
+function fake.PEXPIRE(key, ms)
+  return set_end(key, now + tonumber(ms))
+end
+function fake.PEXPIREAT(key, ends)
+  return set_end(key, tonumber(ends))
+end
+function fake.SET(key, value, px, ms)
+  if px ~= 'PX' or not ms:find('^%d+$') then
+    error('SET without an expiry')
+  end
+  set_end(key, now + tonumber(ms))
+  return real.call('SET', key, value)
+end
+function fake.DEL(key)
+  real.call('HDEL', all_ends, key)
+  return real.call('DEL', key)
+end
+function redis.call(command, key, ...)
+  if fake[command] then
+    return fake[command](key, ...)
+  end
+  return real.call(command, key, ...)
+end
+redis.pcall = redis.call
+`;
+
+/** The script on a server, at times that the test chooses. */
+export class FakeTimeScript {
+  nowMs = 1_760_000_000_000;
+  private readonly script: string;
+
+  constructor(
+    private readonly client: Redis,
+    private readonly endsKey: string,
+    script = consumeMixedLua,
+  ) {
+    this.script = FAKE_TIME + script;
+  }
+
+  async call(requests: readonly MixedRequest[], mustRead = false): Promise<Answer[]> {
+    const { keys, arg } = encode(requests, mustRead);
+    const args = [...keys, arg, String(this.nowMs), this.endsKey];
+    const reply = await this.client.callBuffer('eval', this.script, keys.length, ...args);
+    return decode(requests, keys, reply as Buffer);
+  }
+
+  /** Expiries by key, by this clock. */
+  async ends(): Promise<Record<string, number>> {
+    const ends = await this.client.hgetall(this.endsKey);
+    return Object.fromEntries(Object.entries(ends).map(([key, text]) => [key, Number(text)]));
+  }
+}
