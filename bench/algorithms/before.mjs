@@ -30,9 +30,9 @@ async function runnersOf(recorder, size) {
   const sha1 = await recorder.client.script('LOAD', SOURCE);
   const runners = {};
   for (const state of STATES) {
-    const variant = `${FIXED}, ${state}`;
-    const { rules } = VARIANTS[variant];
-    const now = await recorder.record(requestsOf(variant, rules, size), state !== 'denied');
+    const name = `${FIXED}, ${state}`;
+    const requests = requestsOf({ name, ...VARIANTS[name] }, size);
+    const now = await recorder.record(requests, state !== 'denied');
     const before = now.map((args) => callBefore(sha1, args));
     runners[`${state}, before`] = () => recorder.replay(before, size.inFlight);
     runners[`${state}, now`] = () => recorder.replay(now, size.inFlight);

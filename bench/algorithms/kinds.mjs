@@ -1,22 +1,13 @@
 // What a check costs Redis, by the kind of its counter, compared to a minimal script.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ratios, turnsOf } from '../race.mjs';
+import { random, shuffled } from '../random.mjs';
 import { intervalOfBlocks } from './blocks.mjs';
 import { Recorder } from './recorded-calls.mjs';
-import {
-  FIXED,
-  HOUR,
-  MINIMAL,
-  requestsOf,
-  SIZES,
-  SUB_WINDOW_SECONDS,
-  VARIANTS,
-  variantsOf,
-} from './variants.mjs';
+import { FIXED, MINIMAL, requestsOf, SIZES, SUB_WINDOW_SECONDS, VARIANTS, variantsOf } from './variants.mjs';
 
 // of Redis: it is emptied before each turn that creates counters
 const DATABASE = 1;
-const OPEN_FIXED = `${FIXED}, passes`;
 
 const MINIMAL_SCRIPT = `
 local call, reply = redis.call, {}
@@ -26,12 +17,12 @@ end
 return reply`;
 
 /** @returns {{ checks: number, rows: object[] }[]} by checks of a call */
-export async function kindsOfCounter(redis, { blocks, rounds, quick }, say) {
+export async function kindsOfCounter(redis, { blocks, rounds, quick, seed }, say) {
   const sections = [];
   for (const size of quick ? SIZES.slice(1, 2) : SIZES) {
     say(`kinds of counter: ${size.checks} checks a call`);
     await redis.control.flushall();
-    const { runners, bytes, close } = await openRunners(redis, size);
+    const { runners, bytes, close } = await openRunners(redis, size, seed);
     const turns = await turnsOf(runners, size.checks, blocks * rounds, redis);
     await close();
     sections.push({ checks: size.checks, rows: rowsOf(turns, bytes, blocks) });
@@ -39,21 +30,38 @@ export async function kindsOfCounter(redis, { blocks, rounds, quick }, say) {
   return sections;
 }
 
-/** @returns by name, the runners, the minimal script first; and the bytes of a counter */
-async function openRunners(redis, size) {
+/** @returns by name, the runners; and the bytes of a counter */
+async function openRunners(redis, size, seed) {
   const existing = await Recorder.open(redis.port);
   const created = await Recorder.open(redis.port, DATABASE);
+  const sha1 = await existing.client.script('LOAD', MINIMAL_SCRIPT);
+  const variants = variantsOf(size).map((one) => ({ ...one, requests: requestsOf(one, size) }));
+  await createAll(existing, variants, seed);
   const runners = {};
   const bytes = {};
-  for (const { name, state, rules } of variantsOf(size)) {
+  for (const { name, state, requests } of variants) {
     const recorder = state === 'new' ? created : existing;
-    const calls = await recorder.record(requestsOf(name, rules, size), state !== 'denied');
-    bytes[name] = await recorder.bytesOf(calls);
-    if (name === OPEN_FIXED) runners[MINIMAL] = await minimalRunner(recorder, calls, size);
+    const recorded = await recorder.record(requests, state !== 'denied');
+    const calls = name === MINIMAL ? recorded.map((call) => minimalCall(sha1, call)) : recorded;
     const run = () => recorder.replay(calls, size.inFlight);
     runners[name] = state === 'new' ? fresh(run, created.client) : state === 'next' ? spaced(run) : run;
+    bytes[name] = await recorder.bytesOf(calls);
   }
   return { runners, bytes, close: () => Promise.all([existing.close(), created.close()]) };
+}
+
+/**
+ * Creates the counters of all variants in a random order: where they are in the memory of Redis makes a difference of some
+ * percent.
+ */
+async function createAll(recorder, variants, seed) {
+  const requests = variants.filter(({ state }) => state !== 'new').flatMap((one) => one.requests);
+  await recorder.send(shuffled(requests, random(seed)));
+}
+
+/** The same keys. */
+function minimalCall(sha1, [, count, ...rest]) {
+  return [sha1, count, ...rest.slice(0, count)];
 }
 
 /** No counter exists when a turn begins. */
@@ -73,27 +81,12 @@ function spaced(run) {
   return Object.assign(runLater, { prepare });
 }
 
-/** Its keys are as long as ours, because the length has a cost. */
-async function minimalRunner(recorder, recorded, { inFlight }) {
-  const { client } = recorder;
-  const sha1 = await client.script('LOAD', MINIMAL_SCRIPT);
-  const calls = recorded.map(([, count, ...rest]) => {
-    const keys = rest.slice(0, count).map((key) => key.replace('service', 'minimal'));
-    return [sha1, count, ...keys];
-  });
-  const pipeline = client.pipeline();
-  for (const key of calls.flatMap((call) => call.slice(2))) pipeline.set(key, 0, 'EX', HOUR);
-  await pipeline.exec();
-  return () => recorder.replay(calls, inFlight);
-}
-
 /** `cpu` and `script` are ratios to the minimal script, `cpuToFixed` to the fixed window in the same state. */
 function rowsOf(turns, bytes, blocks) {
   const of = (values) => intervalOfBlocks(values, blocks);
   const all = (own, field) => of(own.map((one) => one[field]));
   return Object.entries(turns).map(([name, own]) => {
-    const state = VARIANTS[name]?.state;
-    const fixed = turns[`${FIXED}, ${state}`] ?? turns[OPEN_FIXED];
+    const fixed = turns[`${FIXED}, ${VARIANTS[name].state}`] ?? turns[`${FIXED}, passes`];
     const base = turns[MINIMAL];
     return {
       ...{ name, bytes: bytes[name] },

@@ -1,7 +1,7 @@
 // The kinds of counters and the states that are measured, and their requests.
 import { ROOMY } from '../apps/decorate.mjs';
 
-export const HOUR = 3600;
+const HOUR = 3600;
 // between two turns of a variant is at least this, and less than 16 times as much
 export const SUB_WINDOW_SECONDS = 0.5;
 
@@ -48,6 +48,8 @@ const shortWindow = { ...KINDS[SLIDING].rule, window: 16 * SUB_WINDOW_SECONDS };
  * ("passes"), last charged in an earlier sub-window ("next"), new, or full ("denied").
  */
 export const VARIANTS = Object.fromEntries([
+  // its counters
+  [MINIMAL, { state: 'passes', rules: [KINDS[FIXED].rule] }],
   ...variantsIn('passes'),
   oneOfEach('passes'),
   [`${SLIDING}, next`, { state: 'next', rules: [shortWindow] }],
@@ -64,7 +66,7 @@ export function variantsOf({ checks }) {
 }
 
 /** Each request has counters of its own. */
-export function requestsOf(variant, rules, { calls, checks }) {
+export function requestsOf({ name: variant, rules }, { calls, checks }) {
   // all names are as long, because the length of a key has a cost
   const name = `r${Object.keys(VARIANTS).indexOf(variant) + 10}`;
   const checkOf = (n, i) => ({ name, key: `client-${n}-${i}`, ...rules[i % rules.length] });
