@@ -15,12 +15,16 @@ local commands = {
   { 'INCR', key },
   { 'INCRBY', key, '1' },
   { 'DECRBY', key, '1' },
+  { 'SETRANGE', key, '0', '1' },
   { 'GET', key },
   { 'PTTL', key },
   { 'PEXPIRE', key, '1000' },
+  -- a time in the past
+  { 'PEXPIREAT', key, '1' },
   { 'DEL', key },
-  -- servers before Redis 7 have no PEXPIRETIME
-  redis.REDIS_VERSION_NUM and { 'PEXPIRETIME', key } or { 'TIME' },
+  -- servers before Redis 7 allow no write after it, and have no PEXPIRETIME
+  { 'TIME' },
+  redis.REDIS_VERSION_NUM and { 'PEXPIRETIME', key } or nil,
 }
 
 for _, command in ipairs(commands) do

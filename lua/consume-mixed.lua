@@ -48,16 +48,18 @@
 --                         totals was charged in between. A window has 16 sub-windows, and 17 can lie in it in part.
 --            bucket       three doubles: a time, and the units used then: whole ones, and parts of 1 / window of a unit
 --            block        for any kind: 4, and the end of the block with 18 digits. To consume.lua it is a large number
---            key!offences   how often the key was blocked, if there are several steps
+--            key!offences   how often the key was blocked, if there are several steps. Blocks that begin while the slot
+--                           of a Cluster moves are not counted
 -- Promises   * A request is charged as a whole or, if a check denies it, not at all (except countDenied, and blocks).
---            * A check begins a block if it denies its request itself, whatever other checks say. A block lasts its
---              step, and at least until the counter is as new. Requests and refunds change nothing about it.
+--            * A check begins a block if it denies its request itself, whatever other checks say, and its cost is not
+--              above its limit. A block lasts its step, and at least until the counter is as new. Requests and refunds
+--              change nothing about it.
 --            * A key is created with its expiry in one command. No write removes an expiry. If something else did, the
 --              window ends all the same, and the key gets its expiry back in the next sub-window or period.
 --            * If the server's clock was set back, a state from the future counts as one of now.
 --            * Only the sub-window or period that was charged is refunded. A bucket gets back what has not flowed in
 --              since the charge. No counter is created by a refund, none falls below 0, and no expiry is prolonged.
---            * Sums are exact up to 2^53 - 1. Where a product is larger, a bucket refills less, by at most a 2^-49th.
+--            * Sums are exact up to 2^53 - 1. A bucket with a window of more than 139 years refills a little less.
 -- Cluster    all KEYS of a call are in one slot.
 --
 -- In the common case all requests pass: each counter is charged the sum of the costs, and the caller computes the
@@ -124,7 +126,7 @@ while args[run] do
           local age = index - newest
           if age > 16 and newest >= 0 then
             value, units = false, 0
-          elseif age >= 0 then
+          elseif age >= 0 and age <= 16 then
             local bottom = unpack('<d', value, 145 - 8 * age)
             if bottom >= 0 and top > bottom and top <= MAX and (age + bottom + top) % 1 == 0 then
               units = top - bottom
@@ -216,7 +218,7 @@ while args[run] do
       local value, units, left = pcall('GET', KEYS[i]), 0, cost > 0 and window or 0
       if value then
         units = NAN
-        if #value < 16 and value:find('^[1-9]%d*$') then
+        if #value > 0 and #value < 16 and value:find('^[1-9]%d*$') then
           left = call('PTTL', KEYS[i])
           if left >= 0 and left <= window then
             units = tonumber(value)
@@ -246,6 +248,26 @@ if not all_pass then
   -- For each key: the error if it is not a counter; until when it is blocked.
   local problems, blocked_until = {}, {}
 
+  -- a * b / by, as a whole number and a rest, for a and b below by.
+  local function divide_product(a, b, by)
+    local quotient, rest = 0, a * b
+    if rest <= MAX then
+      rest = fmod(rest, by)
+      return (a * b - rest) / by, rest
+    elseif by > 2 ^ 42 then
+      -- rounds down by more than the errors of the other operations
+      quotient = a / by * b * (1 - 2 ^ -50)
+      return floor(quotient), floor(quotient % 1 * by)
+    end
+    rest = 0
+    for place = 40, 0, -10 do
+      local product = rest * 1024 + floor(b / 2 ^ place) % 1024 * a
+      rest = fmod(product, by)
+      quotient = quotient * 1024 + (product - rest) / by
+    end
+    return quotient, rest
+  end
+
   -- What flows into a bucket in some time: whole units, and parts of a unit.
   local function flow_in(elapsed, refill, window)
     local flow = elapsed * refill
@@ -255,14 +277,8 @@ if not all_pass then
     end
     local rest, more = fmod(elapsed, window), fmod(refill, window)
     local whole = (elapsed - rest) / window * refill + (refill - more) / window * rest
-    flow = rest * more
-    if flow <= MAX then
-      local part = fmod(flow, window)
-      return whole + (flow - part) / window, part
-    end
-    -- 1 - 2^-50, which rounds down by more than the errors of the other operations
-    local units = rest / window * more * (1 - 2 ^ -50)
-    return whole + floor(units), floor((units - floor(units)) * window)
+    local units, part = divide_product(rest, more, window)
+    return whole + units, part
   end
 
   -- How long so much takes to flow into a bucket.
@@ -376,7 +392,9 @@ if not all_pass then
   end
 
   local function read_block(i, value)
-    local ends, latest = tonumber(value:sub(2)), now + longest_block(i)
+    local ends = tonumber(value:sub(2))
+    -- a check of a rule without blocks does not know how long they are
+    local latest = args[run_of[i]] >= WITH_BLOCK and now + longest_block(i) or ends
     values[i] = false
     if ends > now then
       blocked_until[i], is_wrong[i] = ends < latest and ends or latest, ends > latest
@@ -525,8 +543,8 @@ if not all_pass then
     return base[i] - (units >= 0 and units + (part > 0 and 1 or 0) or 0)
   end
 
-  -- Whether the window of a fixed counter ends at a time. Before Redis 7 its end cannot be read exactly: there 50 ms count
-  -- as equal.
+  -- Whether the window of a fixed counter ends at a time. Before Redis 7 its end cannot be read exactly: there 50 ms
+  -- count as equal.
   local function ends_at(i, ends)
     if redis.REDIS_VERSION_NUM then
       return call('PEXPIRETIME', KEYS[i]) == ends
@@ -625,7 +643,8 @@ if not all_pass then
       end
     end
     for j = 1, err and 0 or count do
-      if excess[j] > 0 and costs[j] > 0 and modes[j] < PEEK then
+      -- a request that could never pass does not cross the limit
+      if excess[j] > 0 and costs[j] > 0 and costs[j] <= limits[j] and modes[j] < PEEK then
         begin_block(keys[j])
       end
     end
@@ -672,7 +691,8 @@ if not all_pass then
       call('SET', KEYS[i], format('4%018.0f', ends), 'PX', format('%d', ends - now))
     end
     if begun[i] and begun[i][2] then
-      call('SET', KEYS[i] .. '!offences', format('%d', begun[i][1]), 'PX', format('%d', begun[i][2]))
+      -- fails while the slot moves to another server, because the key may be on either
+      pcall('SET', KEYS[i] .. '!offences', format('%d', begun[i][1]), 'PX', format('%d', begun[i][2]))
     end
     used[i], is_wrong[i] = base[i], false
   end

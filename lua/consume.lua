@@ -34,7 +34,8 @@
 -- Promises   * A request is charged as a whole or, if a check denies it, not at all (except countDenied):
 --              no count, no new key, no changed expiry.
 --            * Every counter that the script touches has an expiry afterwards, at most its window, whatever made it,
---              whether a request passes or not. A counter with PTTL 0 is in its last millisecond and is not changed.
+--              whether a request passes or not. Only a block (see consume-mixed.lua) may last longer. A counter with
+--              PTTL 0 is in its last millisecond and is not changed.
 --            * Between an increment and its expiry, no call can fail because of the value of a key.
 -- Cluster    all KEYS of a call are in one slot.
 --
@@ -47,6 +48,8 @@ local type, tonumber, pack = type, tonumber, cmsgpack.pack
 
 -- Counters stop here: up to this number they are exact and cannot overflow.
 local MAX = 9007199254740991
+-- A block of consume-mixed.lua is this number and its end.
+local BLOCK = 4 * 10 ^ 18
 
 -- The requests, then the runs.
 local runs = cjson.decode(ARGV[1])
@@ -186,11 +189,11 @@ for at = run, #runs, 4 do
       used, left = cost, window
     else
       charged = charged or cost > 0
-      -- a counter without an expiry, or with one after its window, gets its window
+      -- a counter without an expiry, or with one after its window, gets its window; a block may last longer than that
       left = call('PTTL', key)
       if left == -2 then
         left = 0
-      elseif left < 0 or left > window then
+      elseif left < 0 or left > window and (used <= BLOCK or used > BLOCK + MAX) then
         call('PEXPIRE', key, window)
         left = window
       end

@@ -22,7 +22,9 @@ export class ArticlesController {
     return [];
   }
 
+  // @Throttle({ burst: { ttl: seconds(1), limit: 3, blockDuration: seconds(30) } })
   @Get('newest')
+  @FreqLimit({ name: 'burst', window: '1s', limit: 3, blockFor: '30s' })
   newest() {
     return [];
   }

@@ -1,4 +1,5 @@
-import { type Check, type CheckResult, toResult } from './check.js';
+import { type Check, type CheckResult, isPlain, passesAll, toMeasuredResult, toResult } from './check.js';
+import { capacityOf } from './counter-kind.js';
 import type { MaybePromise } from './maybe-promise.js';
 
 /** A store that decides each group of checks in one step. */
@@ -79,14 +80,42 @@ export async function peekBeforeConsume(
   let rest: GroupResults;
   try {
     rest = await peeked;
-    if (allPass(charged) && allPass(rest)) rest = await consumeAll(others, queuedSince(queuedAtMs, store));
+    const inTime = queuedSince(queuedAtMs, store);
+    rest = await (allPass(chargedFirst, charged) && allPass(others, rest)
+      ? consumeAll(others, inTime)
+      : beginBlocks(others, rest, inTime));
   } catch (error) {
     // the request's time is over, so the refund is not awaited
     refundAll(chargedFirst, charged, store).catch(() => undefined);
     throw error;
   }
-  const first = allPass(charged) && !allPass(rest) ? await refundAll(chargedFirst, charged, store) : charged;
+  const first =
+    allPass(chargedFirst, charged) && !allPass(others, rest)
+      ? await refundAll(chargedFirst, charged, store)
+      : charged;
   return inOriginalOrder([...chargedFirst, ...others], [...first, ...rest]);
+}
+
+/** Charges the groups that cross a limit with blocks: they deny, and begin them. */
+function beginBlocks(
+  groups: readonly CheckGroup[],
+  resultsOf: GroupResults,
+  store: GroupStore,
+): Promise<GroupResults> {
+  return Promise.all(
+    groups.map(async ({ checks }, g) => {
+      const results = resultsOf[g] ?? [];
+      if (!checks.some((check, i) => crosses(check, results[i]))) return results;
+      // another request may have been refunded since the peek
+      return refundGroup(checks, await store.consume(checks, true), store);
+    }),
+  );
+}
+
+function crosses(check: Check, result: CheckResult | undefined): boolean {
+  const { block, cost } = check;
+  if (block === undefined || cost === 0 || cost > capacityOf(check)) return false;
+  return result?.allowed === false && result.blocked !== true;
 }
 
 function countsDenied({ checks }: CheckGroup): boolean {
@@ -113,7 +142,7 @@ async function consumeAll(groups: readonly CheckGroup[], store: GroupStore): Pro
   const outcomes = await Promise.allSettled(groups.map(async ({ checks }) => store.consume(checks, true)));
   const results = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
   const failure = outcomes.find((outcome) => outcome.status === 'rejected');
-  if (failure === undefined && allPass(results)) return results;
+  if (failure === undefined && allPass(groups, results)) return results;
   const refunded = refundAll(groups, results, store);
   if (failure === undefined) return refunded;
   // the request's time is over, so the refund is not awaited
@@ -127,11 +156,20 @@ function asDenied(checks: readonly Check[], results: readonly CheckResult[]): Ch
   return results.map((result, i) => {
     const check = checks[i];
     if (check === undefined || result.source === 'allow') return result;
-    const cost = (costs.get(check.key) ?? 0) + check.cost;
-    costs.set(check.key, cost);
-    const { used, limit, resetAfterMs, source } = result;
-    return toResult({ ...check, limit }, used + cost <= limit, used, resetAfterMs, source);
+    const before = costs.get(check.key) ?? 0;
+    costs.set(check.key, before + check.cost);
+    return before === 0 ? result : withCostsBefore(check, result, before);
   });
+}
+
+function withCostsBefore(check: Check, result: CheckResult, costs: number): CheckResult {
+  const { used, limit, resetAfterMs, source, allowed } = result;
+  const isAllowed = allowed && used + costs + check.cost <= capacityOf({ ...check, limit });
+  if (isPlain(check)) return toResult({ ...check, limit }, isAllowed, used, resetAfterMs, source);
+  // after this time the counter is as new
+  return isAllowed || !allowed
+    ? result
+    : { ...result, allowed: false, retryAfterMs: Math.max(resetAfterMs, 1) };
 }
 
 function refundAll(
@@ -148,7 +186,7 @@ async function refundGroup(
   results: readonly CheckResult[],
   store: GroupStore,
 ): Promise<readonly CheckResult[]> {
-  if (results.length === 0 || !passes(results)) return results;
+  if (results.length === 0 || !passesAll(checks, results)) return results;
   const isCharged = checks.map(({ cost, countDenied }) => cost > 0 && !countDenied);
   const charged = checks.filter((_, i) => isCharged[i]);
   if (charged.length === 0) return withFinalCounts(checks, results, [], []);
@@ -169,15 +207,15 @@ function withFinalCounts(
     const check = checks[i];
     const counter = check && latest.get(check.key);
     if (check === undefined || counter === undefined) return result;
-    const { limit, allowed, source } = result;
-    return toResult({ ...check, limit }, allowed, counter.used, counter.resetAfterMs, source);
+    const { limit, allowed, retryAfterMs, source, blocked = false } = result;
+    const { used, resetAfterMs } = counter;
+    const ofCheck = { ...check, limit };
+    return isPlain(check)
+      ? toResult(ofCheck, allowed, used, resetAfterMs, source)
+      : toMeasuredResult(ofCheck, { used, resetAfterMs, retryAfterMs, isBlocked: blocked }, source);
   });
 }
 
-function allPass(resultsOf: GroupResults): boolean {
-  return resultsOf.every(passes);
-}
-
-function passes(results: readonly CheckResult[]): boolean {
-  return results.every(({ allowed }) => allowed);
+function allPass(groups: readonly CheckGroup[], resultsOf: GroupResults): boolean {
+  return resultsOf.every((results, g) => passesAll(groups[g]?.checks ?? [], results));
 }

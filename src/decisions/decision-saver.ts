@@ -4,6 +4,7 @@ import type { CheckResult } from '../core/check.js';
 import type { Store } from '../core/store.js';
 import { toVerdict, type Verdict } from '../core/verdict.js';
 import type { Plan } from '../rules/plan.js';
+import { withShadows } from '../rules/shadow.js';
 import type { PlannedCheck } from '../rules/to-checks.js';
 import { saveDecision, takeUnsettled } from './decisions.js';
 import { KnownOutcomes } from './known-outcomes.js';
@@ -36,7 +37,7 @@ export class DecisionSaver {
 
   /** @param onRefund called with the new verdict if a part of the request was refunded */
   save(request: AllowedRequest, onRefund: (verdict: Verdict) => void): void {
-    const { context, adapter, plan, verdict } = request;
+    const { context, adapter, plan, verdict, checks } = request;
     if (!plan.hasCountWhen || !this.outcomes.isKnown(context, adapter)) {
       saveDecision(context, { verdict, settle: undefined });
       return;
@@ -47,7 +48,7 @@ export class DecisionSaver {
       verdict,
       settle: async (end) => {
         const results = await this.settlement.settle(charged, end);
-        if (results !== undefined) onRefund(toVerdict(results));
+        if (results !== undefined) onRefund(toVerdict(withShadows(checks, results)));
       },
     });
     settleAtResponseEnd(context, adapter, response);

@@ -39,7 +39,8 @@ export function FreqLimit(rule: FreqLimitRule): ClassDecorator & MethodDecorator
  * `@FreqLimit('1m', 1, 'phone:{body.phone}')`. Several of these decorators add up. Requests over the limit get 429. Wrong
  * values stop the application at start-up.
  *
- * @param window length of the fixed window: a string with a unit such as `'1m'`, or a number of seconds
+ * @param window length of the window: a string with a unit such as `'1m'`, or a number of seconds; or a period of the
+ * calendar, such as `{ calendar: 'month', timeZone: 'Europe/Berlin' }`
  * @param limit requests allowed in a window, a whole number of at least 0; 0 denies every request
  * @param key what to count by; default: the module's `defaultKey`, which is `'{ip}'`
  */

@@ -46,19 +46,6 @@ export function blockOf(
   return stepsMs && { stepsMs, forgiveAfterMs: forgiveAfterMs ?? defaultForgiveAfter(stepsMs) };
 }
 
-/**
- * The block that a request may begin. One that could never pass crosses nothing: with a limit of 0, all clients would be
- * blocked, also after the limit is back.
- */
-export function blockFor(
-  block: Block | undefined,
-  cost: number,
-  limit: number,
-  kind: CounterKind,
-): Block | undefined {
-  return isAboveAll(cost, limit, kind) ? undefined : block;
-}
-
 /** Whether a cost is more than a counter ever allows. */
 export function isAboveAll(cost: number, limit: number, kind: CounterKind): boolean {
   return cost > (kind.type === 'token-bucket' ? kind.burst : limit);

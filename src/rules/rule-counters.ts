@@ -2,7 +2,12 @@ import { BoundedMap } from '../core/bounded-map.js';
 import type { Calendar } from '../core/calendar/calendar.js';
 import { type ZonedCalendar, zonedCalendar } from '../core/calendar/zoned-calendar.js';
 import { keyPrefix, windowPart } from '../core/counter-key.js';
-import { type CounterKind, FIXED_WINDOW, type SlidingWindow } from '../core/counter-kind.js';
+import {
+  type CounterKind,
+  FIXED_WINDOW,
+  type SlidingWindow,
+  type TokenBucket,
+} from '../core/counter-kind.js';
 import type { CounterType, PlannedRule } from './planned-rule.js';
 import { type KindName, unitsOfBucket } from './rule-kind.js';
 
@@ -72,8 +77,13 @@ function usualUnits({ limit, burst }: CountersOptions): number {
 
 /** @param units of a full bucket; of no meaning for other kinds */
 export function lengthKind(kindName: KindName, units: number): CounterKind {
-  if (kindName === 'token-bucket') return { type: kindName, burst: units };
+  if (kindName === 'token-bucket') return tokenBucket(units);
   return kindName === 'sliding-window' ? SLIDING_WINDOW : FIXED_WINDOW;
+}
+
+/** @param burst the units of a full bucket */
+export function tokenBucket(burst: number): TokenBucket {
+  return { type: 'token-bucket', burst };
 }
 
 /** The calendar of a time zone, and what its counters have in common until the current period ends. */

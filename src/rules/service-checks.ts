@@ -3,22 +3,19 @@ import type { Check, OnStoreError } from '../core/check.js';
 import { type FreqLimitError, formatForLog, invalidCheck } from '../core/errors.js';
 import type { KeyHasher } from '../core/key-hash.js';
 import { BOOLEAN, COUNT, NOT_EMPTY, OptionReader } from '../core/validate.js';
-import { blockFor } from './block.js';
 import { textOf, textOfAll } from './key/key-text.js';
 import type { KeyValue } from './key/key-types.js';
-import { NormalizeError } from './key/normalize.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { Algorithm } from './rule.js';
+import { unitsOfBucket } from './rule-kind.js';
 import type { CounterCheck, FreqLimitCheck, RuleCheck } from './service-check-types.js';
 import { ServiceCounters } from './service-counters.js';
 import { ServiceKinds } from './service-kinds.js';
 import { CHECK_HINTS, notACheck, RULE_CHECK_HINTS, type ServiceMethod } from './service-mistakes.js';
-import { burstOf, limitOf, spanOfCheck } from './service-rule-values.js';
+import { burstOf, limitOf, spanOfCheck, textFromValues } from './service-rule-values.js';
 import { findRule, type RulesOf } from './service-rules.js';
-import { normalizeFailed } from './evaluate.js';
-import { textByAddress } from './to-checks.js';
-import { unitsOfBucket } from './rule-kind.js';
 import { ON_STORE_ERROR } from './validators.js';
+import { textByAddress } from './without-key.js';
 
 type Reader = OptionReader<FreqLimitError>;
 
@@ -126,7 +123,7 @@ export class ServiceChecks {
       kind,
       limit,
       cost,
-      block: blockFor(this.kinds.blockOf(check, reader), cost, limit, kind),
+      block: this.kinds.blockOf(check, reader),
       countDenied: reader.optional('countDenied', check.countDenied, BOOLEAN) ?? this.options.countDenied,
       shadow: false,
       onStoreError:
@@ -152,7 +149,7 @@ export class ServiceChecks {
       kind,
       limit,
       cost,
-      block: blockFor(rule.block, cost, limit, kind),
+      block: rule.block,
       countDenied: rule.countDenied,
       shadow: false,
       onStoreError: rule.onStoreError,
@@ -169,21 +166,6 @@ export class ServiceChecks {
     const text = textFromValues(rule, values, canonical, reader);
     if (text === undefined) throw missingKey(key, reader);
     return text;
-  }
-}
-
-/** If a `normalize` function of the rule fails, the values are not to blame: that is another error. */
-function textFromValues(
-  rule: PlannedRule,
-  values: readonly KeyValue[],
-  canonical: (address: string) => string,
-  reader: OptionReader,
-): string | undefined {
-  try {
-    return rule.key.textFromValues(values, canonical);
-  } catch (error) {
-    if (error instanceof NormalizeError) throw normalizeFailed(rule, error);
-    throw reader.invalid('key', (error as Error).message, error);
   }
 }
 

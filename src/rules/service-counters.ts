@@ -3,6 +3,7 @@ import { COUNT, matching, type OptionReader } from '../core/validate.js';
 import { isCalendar } from './any-window.js';
 import type { CounterType } from './planned-rule.js';
 import type { Algorithm } from './rule.js';
+import { tokenBucket } from './rule-counters.js';
 import { unitsOfBucket } from './rule-kind.js';
 import { ServiceCalendars } from './service-calendars.js';
 import type { CounterCheck } from './service-check-types.js';
@@ -77,5 +78,5 @@ function bucketOf(
     throw reader.invalid('limit', `is missing; a token bucket${whose} refills by its limit`);
   }
   // without a limit, only the key is needed
-  return { ...counter, kind: { type: 'token-bucket', burst: unitsOfBucket(limit ?? 0, burst) } };
+  return { ...counter, kind: tokenBucket(unitsOfBucket(limit ?? 0, burst)) };
 }

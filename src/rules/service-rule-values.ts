@@ -1,6 +1,9 @@
 import { zonedCalendar } from '../core/calendar/zoned-calendar.js';
 import { formatForLog } from '../core/errors.js';
 import { COUNT, NOT_EMPTY, type OptionReader } from '../core/validate.js';
+import { normalizeFailed } from './evaluate.js';
+import type { KeyValue } from './key/key-types.js';
+import { NormalizeError } from './key/normalize.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { RuleCheck } from './service-check-types.js';
 import { readWindow } from './service-mistakes.js';
@@ -57,6 +60,21 @@ export function burstOf(
     return given ?? (rule.burst as number | undefined);
   if (isNeeded) throw missing('burst', 'the burst', rule.name, 'a number', reader);
   return undefined;
+}
+
+/** If a `normalize` function of the rule fails, the values are not to blame: that is another error. */
+export function textFromValues(
+  rule: PlannedRule,
+  values: readonly KeyValue[],
+  canonical: (address: string) => string,
+  reader: OptionReader,
+): string | undefined {
+  try {
+    return rule.key.textFromValues(values, canonical);
+  } catch (error) {
+    if (error instanceof NormalizeError) throw normalizeFailed(rule, error);
+    throw reader.invalid('key', (error as Error).message, error);
+  }
 }
 
 function notNeeded(option: string, why: string, { name }: PlannedRule, reader: OptionReader): Error {

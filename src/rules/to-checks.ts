@@ -1,22 +1,16 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Check } from '../core/check.js';
-import { BY_ADDRESS, encodePart, NO_ADDRESS } from '../core/counter-key.js';
 import { all, andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { LimitedRequest } from '../core/request.js';
-import { blockFor } from './block.js';
 import { constantOrResult, evaluate, validCount, validSpan } from './evaluate.js';
 import type { CompiledKey } from './key/key-types.js';
 import { TooLongError } from './key/spellings.js';
 import type { Plan } from './plan.js';
 import type { CounterType, PlannedRule } from './planned-rule.js';
 import { unitsOfBucket } from './rule-kind.js';
+import { type MissingKey, textWithoutKey } from './without-key.js';
 
-/** A request without a value that a rule's key needs, if the rule denies such requests, or with a value that is too long. */
-export interface MissingKey {
-  readonly rule: PlannedRule;
-  /** The value is not missing but too long. */
-  readonly isTooLong?: true;
-}
+export type { MissingKey } from './without-key.js';
 
 /** A check of a request, with its rule. */
 export interface PlannedCheck extends Check {
@@ -199,31 +193,11 @@ function toCheck(
     kind,
     limit,
     cost,
-    block: blockFor(rule.block, cost, ownLimit, kind),
+    block: rule.block,
     countDenied,
     shadow,
     onStoreError,
     rule,
     ownLimit,
   };
-}
-
-function textWithoutKey(rule: PlannedRule, request: LimitedRequest): string | MissingKey | undefined {
-  switch (rule.onMissingKey) {
-    case 'skip':
-      return undefined;
-    case 'deny':
-      return rule.shadow ? undefined : { rule };
-    case 'ip': {
-      const { address, isClientFacing } = request;
-      // the module's rules are for clients, and all messages of a broker together are not one
-      if (address === undefined && !isClientFacing && rule.level === 'app') return undefined;
-      return textByAddress(address);
-    }
-  }
-}
-
-/** The text of the key for a request that has no key and is counted by its address. */
-export function textByAddress(address: string | undefined): string {
-  return address === undefined ? NO_ADDRESS : BY_ADDRESS + encodePart(address);
 }

@@ -57,3 +57,8 @@ function toNumber(value: unknown): unknown {
 export function readKey(throttlerName: unknown, key: unknown): Key {
   return [reader.required('throttlerName', throttlerName, NOT_EMPTY), reader.required('key', key, NOT_EMPTY)];
 }
+
+/** A number of milliseconds as checks have it. */
+export function ms(duration: number): `${number}ms` {
+  return `${duration}ms`;
+}

@@ -1,1 +1,1 @@
-export { FreqLimitThrottlerStorage } from './throttler-storage.js';
+export { FreqLimitThrottlerStorage, type FreqLimitThrottlerStorageOptions } from './throttler-storage.js';

@@ -16,7 +16,7 @@ interface History {
   readonly requests: readonly (readonly [atMs: number, answer: string])[];
 }
 
-// `hits/seconds to the end of the window`, or `blocked for seconds`; only `hits` if the throttler's own storage, which
+// `hits/seconds to the end of the window`, or `blocked for seconds`; only `hits` or `blocked` if the throttler's own storage, which
 // does not restart the window after a block, shows other seconds. Moments are not full seconds, since a counter
 // exists through its last millisecond, and the clock of the server moves by itself
 const HISTORIES: readonly (readonly [string, History])[] = [
@@ -86,6 +86,18 @@ const HISTORIES: readonly (readonly [string, History])[] = [
     },
   ],
   [
+    'a limit of 0 and a block longer than the window',
+    {
+      ttl: 1_000,
+      limit: 0,
+      block: 60_000,
+      requests: [
+        [0, 'blocked for 60'],
+        [5_500, 'blocked for 55'],
+      ],
+    },
+  ],
+  [
     'no block',
     {
       ttl: 60_000,
@@ -130,13 +142,63 @@ const HISTORIES: readonly (readonly [string, History])[] = [
   ],
 ];
 
+// Each hit expires by itself. Sub-windows are 3.75 s long, so no moment is nearer to a change
+const SLIDING_HISTORIES: readonly (readonly [string, History])[] = [
+  [
+    'no block',
+    {
+      ttl: 60_000,
+      limit: 2,
+      block: 0,
+      requests: [
+        [0, '1'],
+        [30_000, '2'],
+        [45_000, 'blocked'],
+        [67_500, '2'],
+        [75_000, 'blocked'],
+        [97_500, '2'],
+        [172_500, '1'],
+      ],
+    },
+  ],
+  [
+    'a block longer than the window',
+    {
+      ttl: 60_000,
+      limit: 1,
+      block: 120_000,
+      requests: [
+        [0, '1'],
+        [30_000, 'blocked for 120'],
+        [142_500, 'blocked for 8'],
+        [153_750, '1'],
+        [153_750, 'blocked for 120'],
+      ],
+    },
+  ],
+  [
+    'a block shorter than the window',
+    {
+      ttl: 60_000,
+      limit: 1,
+      block: 10_000,
+      requests: [
+        [0, '1'],
+        [3_750, 'blocked for 10'],
+        [15_000, '1'],
+        [15_000, 'blocked for 10'],
+      ],
+    },
+  ],
+];
+
 type ThrottlerRecord = Awaited<ReturnType<ThrottlerStorageService['increment']>>;
 
 function shown(
   { totalHits, timeToExpire, isBlocked, timeToBlockExpire }: ThrottlerRecord,
   expected: string,
 ): string {
-  if (isBlocked) return `blocked for ${timeToBlockExpire}`;
+  if (isBlocked) return expected === 'blocked' ? expected : `blocked for ${timeToBlockExpire}`;
   return expected.includes('/') ? `${totalHits}/${timeToExpire}` : String(totalHits);
 }
 
@@ -146,6 +208,19 @@ describe.each(['memory', 'redis'] as const)('the storage for the throttler, in %
   let module: TestingModule;
   let clock: TestClock;
   let storage: FreqLimitThrottlerStorage;
+  const answersTo = async (
+    { ttl, limit, block, requests }: History,
+    counting = storage,
+  ): Promise<string[]> => {
+    const answers: string[] = [];
+    let nowMs = 0;
+    for (const [atMs, expected] of requests) {
+      await advance(atMs - nowMs);
+      nowMs = atMs;
+      answers.push(shown(await counting.increment('ann', ttl, limit, block, 'default'), expected));
+    }
+    return answers;
+  };
   const advance = (ms: number): Promise<void> => {
     if (kind === 'redis') return advanceRedis(suite.client, suite.namespace, ms);
     if (ms > 0) clock.advance(ms / 1_000);
@@ -167,15 +242,43 @@ describe.each(['memory', 'redis'] as const)('the storage for the throttler, in %
   });
   afterEach(() => module.close());
 
-  it.each(HISTORIES)('returns the hits and times of %s', async (_, { ttl, limit, block, requests }) => {
-    const answers: string[] = [];
-    let nowMs = 0;
-    for (const [atMs, expected] of requests) {
-      await advance(atMs - nowMs);
-      nowMs = atMs;
-      answers.push(shown(await storage.increment('ann', ttl, limit, block, 'default'), expected));
+  it.each(HISTORIES)('returns the hits and times of %s', async (_, history) => {
+    expect(await answersTo(history)).toEqual(history.requests.map(([, answer]) => answer));
+  });
+
+  it.each(SLIDING_HISTORIES)('returns the hits and times of %s, in sliding windows', async (_, history) => {
+    const sliding = new FreqLimitThrottlerStorage(module.get(FreqLimitService), {
+      algorithm: 'sliding-window',
+    });
+    expect(await answersTo(history, sliding)).toEqual(history.requests.map(([, answer]) => answer));
+  });
+
+  it('counts the hits of each algorithm separately', async () => {
+    const service = module.get(FreqLimitService);
+    const storages = [storage, new FreqLimitThrottlerStorage(service, { algorithm: 'sliding-window' })];
+    for (const one of storages) {
+      for (const isBlocked of [false, true])
+        expect((await one.increment('ann', 60_000, 1, 60_000, 'default')).isBlocked).toBe(isBlocked);
     }
-    expect(answers).toEqual(requests.map(([, answer]) => answer));
+  });
+
+  it('keeps a block while handlers with a shorter one count by the same key', async () => {
+    const long = (): Promise<ThrottlerRecord> => storage.increment('ann', 60_000, 1, 90_000, 'default');
+    const short = (): Promise<ThrottlerRecord> => storage.increment('ann', 60_000, 1, 5_000, 'default');
+    for (const isBlocked of [false, true]) {
+      for (const send of [long, short]) expect((await send()).isBlocked).toBe(isBlocked);
+    }
+    await advance(10_000);
+    expect([(await long()).timeToBlockExpire, (await short()).isBlocked]).toEqual([80, false]);
+  });
+
+  it('shares a block between handlers with different ones, if none is shorter than the window', async () => {
+    const send = (block: number): Promise<ThrottlerRecord> =>
+      storage.increment('ann', 60_000, 1, block, 'default');
+    await send(60_000);
+    expect((await send(90_000)).timeToBlockExpire).toBe(90);
+    expect((await send(0)).isBlocked).toBe(true);
+    expect((await send(120_000)).timeToBlockExpire).toBe(90);
   });
 
   it('returns one hit above the limit for a blocked request, like the throttler', async () => {
@@ -256,13 +359,16 @@ describe("the throttler's own storage", () => {
   });
 
   // a window that expires as a whole, and one whose hits expire one by one, are equal only before the first expiry
-  it.each(HISTORIES)('returns the same: %s', async (_, { ttl, limit, block, requests }) => {
-    const now = jest.spyOn(Date, 'now');
-    const answers: string[] = [];
-    for (const [atMs, expected] of requests) {
-      now.mockReturnValue(atMs);
-      answers.push(shown(await own.increment('ann', ttl, limit, block, 'default'), expected));
-    }
-    expect(answers).toEqual(requests.map(([, answer]) => answer));
-  });
+  it.each([...HISTORIES, ...SLIDING_HISTORIES])(
+    'returns the same: %s',
+    async (_, { ttl, limit, block, requests }) => {
+      const now = jest.spyOn(Date, 'now');
+      const answers: string[] = [];
+      for (const [atMs, expected] of requests) {
+        now.mockReturnValue(atMs);
+        answers.push(shown(await own.increment('ann', ttl, limit, block, 'default'), expected));
+      }
+      expect(answers).toEqual(requests.map(([, answer]) => answer));
+    },
+  );
 });

@@ -165,8 +165,8 @@ describe.each(PLATFORMS)('an application that leaves the throttler, on %s', (pla
     await expectLimited(write('b'), { passes: 2, retryAfter: 60 });
     await expectNotLimited(() => fetch(`${url}/articles`), { requests: 5 });
     clock.advance('1s');
-    await expectLimited(() => fetch(`${url}/articles/newest`), { passes: 3, retryAfter: 1 });
-    clock.advance('1s');
+    await expectLimited(() => fetch(`${url}/articles/newest`), { passes: 3, retryAfter: 30 });
+    clock.advance('30s');
     const { headers } = await fetch(`${url}/articles/newest`);
     expect(headers.get('x-ratelimit-remaining')).toBe('2');
   });

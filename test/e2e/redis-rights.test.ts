@@ -1,5 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
-import { FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
+import { type CounterCheck, FreqLimit, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp, statuses } from '../support/app.js';
 import { remaining } from '../support/http.js';
 import { limitsIn } from '../support/kinds.js';
@@ -9,7 +9,7 @@ import { keysOf, redisUrl } from '../support/redis.js';
 
 // the line of docs/reliability.md
 const DOCUMENTED =
-  '-@all +evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpiretime +time +get +set +del +info';
+  '-@all +evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpireat +pexpiretime +time +get +set +setrange +del +info';
 
 const suite = redisSuite();
 const { lines } = captureLog();
@@ -46,6 +46,26 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
     expect((await service.peek(check)).allowed).toBe(true);
   });
 
+  it.each<[string, Partial<CounterCheck>]>([
+    ['a sliding window', { algorithm: 'sliding-window' }],
+    ['a token bucket', { algorithm: 'token-bucket' }],
+    ['a calendar', { window: { calendar: 'month' } }],
+    ['blocks', { blockFor: ['1m', '1h'] }],
+  ])('need no more rights than the documented ones for %s', async (_, parts) => {
+    const { app } = await startApp(platform, { limits: await limitsOfUser(ofOurKeys(DOCUMENTED)) });
+    const service = app.get(FreqLimitService);
+    const check = { key: 'x', window: '1m', limit: 2, ...parts } as CounterCheck;
+    for (const allowed of [true, true, false]) {
+      expect(await service.consume([check, { key: 'y', window: '1m' }])).toMatchObject({
+        allowed,
+        source: 'store',
+      });
+    }
+    await service.reset(check);
+    expect((await service.peek(check)).results[0]!.used).toBe(0);
+    expect(lines).toEqual([]);
+  });
+
   it('leave no counter without an expiry if the right to set it is missing', async () => {
     const rights = '-@all +evalsha +eval +incr +incrby +decrby +pttl +get +set +del +info';
     const { app } = await startApp(platform, { limits: await limitsOfUser(ofOurKeys(rights)) });
@@ -58,11 +78,16 @@ describe.each(PLATFORMS)('limits in Redis on %s', (platform) => {
 });
 
 describe.each(PLATFORMS)('a Redis user with exactly the documented rights on %s', (platform) => {
-  it('can refund', async () => {
+  it.each([
+    ['in a fixed window', {}],
+    ['in a sliding window', { algorithm: 'sliding-window' }],
+    ['in a token bucket', { algorithm: 'token-bucket' }],
+    ['with blocks', { blockFor: '1h' }],
+  ] as const)('can refund %s', async (_, parts) => {
     @Controller()
     class Login {
       @Get()
-      @FreqLimit({ window: '1m', limit: 3, key: 'all', name: 'failures', countWhen: 'failure' })
+      @FreqLimit({ window: '1m', limit: 3, key: 'all', name: 'failures', countWhen: 'failure', ...parts })
       get() {
         return 'ok';
       }

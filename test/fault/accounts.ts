@@ -1,4 +1,5 @@
 import type { Check, CheckResult } from '../../src/core/check.js';
+import { leftByRefunds, type Stored } from './kinds.js';
 import type { RefundLedger } from './refund-ledger.js';
 
 /** One request and its results; `undefined` if its policy denied it as a whole. */
@@ -14,6 +15,8 @@ export interface SentRequest {
 interface Account {
   least: number;
   most: number;
+  /** Units that were charged and then refunded, or may have been. */
+  refunded: number;
 }
 
 export interface Accounts {
@@ -26,9 +29,9 @@ export interface Accounts {
   readonly kept: readonly string[];
 }
 
-const NOT_CHARGED = { least: 0, most: 0 };
-const CHARGED = { least: 1, most: 1 };
-const IN_DOUBT = { least: 0, most: 1 };
+const NOT_CHARGED: Account = { least: 0, most: 0, refunded: 0 };
+const CHARGED: Account = { least: 1, most: 1, refunded: 0 };
+const IN_DOUBT: Account = { least: 0, most: 1, refunded: 0 };
 
 export function accountsOf(requests: readonly SentRequest[], ledger: RefundLedger): Accounts {
   const byKey = new Map<string, Account>();
@@ -42,9 +45,13 @@ export function accountsOf(requests: readonly SentRequest[], ledger: RefundLedge
       if (refund === 'unanswered') unanswered.push(check.key);
       else if (refund === undefined && isCharged && !passes) kept.push(check.key);
       if (refund === undefined && result?.source !== 'store') withoutStore++;
-      const { least, most } = chargeOf(result, refund, passes);
-      const account = byKey.get(check.key) ?? { ...NOT_CHARGED };
-      byKey.set(check.key, { least: account.least + least, most: account.most + most });
+      const charge = chargeOf(result, refund, passes);
+      const account = byKey.get(check.key) ?? NOT_CHARGED;
+      byKey.set(check.key, {
+        least: account.least + charge.least,
+        most: account.most + charge.most,
+        refunded: account.refunded + charge.refunded,
+      });
     });
   }
   return { byKey, unanswered, kept, withoutStore };
@@ -55,21 +62,27 @@ function chargeOf(
   refund: ReturnType<RefundLedger['of']>,
   passes: boolean,
 ): Account {
-  if (refund === 'given') return NOT_CHARGED;
-  if (refund === 'unanswered') return IN_DOUBT;
+  if (refund === 'given') return { ...NOT_CHARGED, refunded: 1 };
+  if (refund === 'unanswered') return { ...IN_DOUBT, refunded: 1 };
   // charged late or not at all
   if (result?.source !== 'store') return IN_DOUBT;
   return result.allowed && passes ? CHARGED : NOT_CHARGED;
 }
 
-/** The counters whose count no answer and no missing answer explains. */
-export function unexplained({ byKey }: Accounts, counters: ReadonlyMap<string, number>): string[] {
+/** The counters whose count no answer and no missing answer explains. A block began when `limit` units were counted. */
+export function unexplained(
+  { byKey }: Accounts,
+  counters: ReadonlyMap<string, Stored>,
+  limit: number,
+): string[] {
   const keys = new Set([...byKey.keys(), ...counters.keys()]);
   return [...keys].flatMap((key) => {
-    const { least, most } = byKey.get(key) ?? NOT_CHARGED;
-    const units = counters.get(key) ?? 0;
-    return units >= least && units <= most
-      ? []
-      : [`${key} has ${units} units, but its requests explain ${least} to ${most}`];
+    const { least, most, refunded } = byKey.get(key) ?? NOT_CHARGED;
+    const stored = counters.get(key) ?? 0;
+    const isExplained =
+      stored === 'blocked'
+        ? least <= limit && limit <= most + refunded
+        : stored >= least && stored <= most + (refunded > 0 ? leftByRefunds(key) : 0);
+    return isExplained ? [] : [`${key} has ${stored} units, but its requests explain ${least} to ${most}`];
   });
 }

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { keysOf, sweep } from '../support/redis.js';
+import { OFFENCES, type Stored, storedIn } from './kinds.js';
 import { type Answer, SHARED_LIMIT, STAND_IN, type SentRequest } from './load.js';
 
 /** The answers of the requests, compared with the counters in Redis. */
@@ -21,7 +22,10 @@ export interface Books {
   readonly lost: number;
   /** Allowed by the same source beyond a limit. */
   readonly overLimit: number;
-  /** Shared counters that differ from the sum of the requests' own counters: each request charges both or none. */
+  /**
+   * Shared counters that differ from the sum of the requests' own counters: each request charges both or none. A block begins
+   * at the limit.
+   */
   readonly unbalanced: number;
   /** Counters without an expiry, or with another fault. */
   readonly unsound: readonly string[];
@@ -35,7 +39,7 @@ export async function keepBooks(
   const client = new Redis(port, '127.0.0.1');
   try {
     const counters = await countersOf(client, namespace);
-    const own = (request: SentRequest): number => counters.get(request.ownKey) ?? 0;
+    const own = (request: SentRequest): number => unitsOf(counters.get(request.ownKey));
     const withoutStore = requests.filter(isWithoutStore);
     return {
       requests: requests.length,
@@ -75,15 +79,20 @@ function longest(requests: readonly SentRequest[], timeOf: (answer: Answer) => n
   return Math.ceil(times.reduce((most, ms) => Math.max(most, ms), 0));
 }
 
-async function countersOf(client: Redis, namespace: string): Promise<Map<string, number>> {
-  const keys = await keysOf(client, namespace);
-  const counters = new Map<string, number>();
+async function countersOf(client: Redis, namespace: string): Promise<Map<string, Stored>> {
+  const all = await keysOf(client, namespace);
+  const keys = all.filter((key) => !key.endsWith(OFFENCES));
+  const counters = new Map<string, Stored>();
   for (let at = 0; at < keys.length; at += 1_000) {
     const page = keys.slice(at, at + 1_000);
-    const values = await client.mget(page);
-    page.forEach((key, i) => counters.set(key, Number(values[i])));
+    const values = await client.mgetBuffer(page);
+    page.forEach((key, i) => counters.set(key, storedIn(values[i]!)));
   }
   return counters;
+}
+
+function unitsOf(stored: Stored = 0): number {
+  return stored === 'blocked' ? SHARED_LIMIT : stored;
 }
 
 function isWithoutStore({ answer }: SentRequest): boolean {
@@ -103,10 +112,10 @@ function beyondLimits(requests: readonly SentRequest[], by: 'store' | 'memory'):
   return [...passed.values()].reduce((sum, count) => sum + Math.max(0, count - SHARED_LIMIT), 0);
 }
 
-function unbalanced(requests: readonly SentRequest[], counters: ReadonlyMap<string, number>): number {
+function unbalanced(requests: readonly SentRequest[], counters: ReadonlyMap<string, Stored>): number {
   const charged = tally(requests.filter(({ ownKey }) => counters.has(ownKey)));
   const shared = new Set(requests.map(({ sharedKey }) => sharedKey));
-  return [...shared].filter((key) => (charged.get(key) ?? 0) !== (counters.get(key) ?? 0)).length;
+  return [...shared].filter((key) => (charged.get(key) ?? 0) !== unitsOf(counters.get(key))).length;
 }
 
 /** The number of requests of each shared counter. */

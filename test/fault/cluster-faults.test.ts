@@ -25,6 +25,7 @@ import {
   used,
 } from './cluster-suite.js';
 import { FaultTable } from './cluster-table.js';
+import { BLOCK, leftByRefunds, MIXED, mixedKind } from './kinds.js';
 
 const table = new FaultTable();
 
@@ -67,12 +68,15 @@ describe('a slot that moves', () => {
 
   it('and stays half moved charges requests of several keys all or none', async () => {
     const shop = await open({ cluster: cluster.nodes }, { hashTag: () => 'moving' });
-    const old = Array.from({ length: 8 }, (_, i) => shop.on('old', String(i), { limit: MANY }));
-    const full = shop.on('full', 'x');
+    const old = Array.from({ length: 8 }, (_, i) => shop.ofKind(mixedKind(i), 'old', String(i), MANY));
+    const full = shop.ofKind(BLOCK, 'full', 'x', 1);
     await consume(shop, ...old, full);
     const home = homeOf(shop, full);
     const [from, to] = [cluster.primaries[home]!, cluster.primaries[(home + 1) % 3]!];
-    const passes = (i: number): Check[] => [...old, shop.on('new', `a${i}`), shop.on('new', `b${i}`)];
+    const passes = (i: number): Check[] => [
+      ...old,
+      ...['a', 'b'].map((name) => shop.ofKind(mixedKind(i), 'new', `${name}${i}`, 1)),
+    ];
     const denied = (i: number): Check[] => [...old, shop.on('denied', String(i)), full];
     const passed: SentRequest[] = [];
     const withoutStore: SentRequest[] = [];
@@ -96,10 +100,36 @@ describe('a slot that moves', () => {
     const counters = await countersOf(shop);
     const unitsOf = (rule: string): number[] =>
       counters.filter(({ key }) => key.includes(`:${rule}:`)).map(({ used: units }) => units);
-    expect(unitsOf('old')).toEqual(old.map(() => passed.length + 1));
+    const areExact = counters
+      .filter(({ key }) => key.includes(':old:'))
+      .map(({ key, used: units }) => {
+        const tooMany = units - passed.length - 1;
+        return tooMany >= 0 && tooMany <= leftByRefunds(key);
+      });
+    expect(areExact).toEqual(old.map(() => true));
     expect(unitsOf('new')).toEqual(Array.from({ length: 2 * passed.length }, () => 1));
-    expect(unitsOf('full')).toEqual([1]);
     expect(unitsOf('denied')).toEqual([]);
+    expect(counters.filter(({ isBlocked }) => isBlocked).map(({ key }) => key)).toEqual([shop.keyOf(full)]);
+    expect(counters.filter(({ leftMs }) => leftMs < 0)).toEqual([]);
+  });
+
+  it('and stays half moved begins blocks, and lets counters be reset', async () => {
+    const shop = await open({ cluster: cluster.nodes }, { hashTag: () => 'reset' });
+    // one of them has moved, the others have not
+    const checks = [1, 2].flatMap((i) => MIXED.map((kind) => shop.ofKind(kind, kind.name, String(i), 1)));
+    await consume(shop, ...checks);
+    const home = homeOf(shop, checks[0]!);
+    const [from, to] = [cluster.primaries[home]!, cluster.primaries[(home + 1) % 3]!];
+    await cluster.moveSlot(shop.slotOf(checks[0]!), from, to, async () => {
+      for (const one of checks) {
+        const [result] = await consume(shop, one);
+        expect(result).toMatchObject({ allowed: false, source: 'store' });
+        expect(result!.blocked).toBe(one.block === undefined ? undefined : true);
+      }
+      await shop.store.reset(checks);
+    });
+    expect(await countersOf(shop)).toEqual([]);
+    expect(shop.lines).toEqual([]);
   });
 });
 
@@ -205,14 +235,15 @@ describe('an unreachable cluster', () => {
   /** 200 requests under each policy, each with its own client, which has worked before. */
   async function sendEach(makeFault: () => void) {
     const shops = await Promise.all(POLICIES.map(() => open({ cluster: cluster.nodes })));
-    for (const shop of shops) await sendMany(shop, 60, (i) => [shop.on('own', `before-${i}`)]);
+    for (const shop of shops)
+      await sendMany(shop, 60, (i) => [shop.ofKind(mixedKind(i), 'own', `before-${i}`, 10)]);
     makeFault();
     return Promise.all(
       shops.map(async (shop, i) => {
         const onStoreError = POLICIES[i]!;
         const shared = sharedOnEach(shop, { onStoreError });
         const checksOf = (k: number): Check[] => [
-          shop.on('own', String(k), { onStoreError }),
+          shop.ofKind(mixedKind(k), 'own', String(k), 10, { onStoreError }),
           shared[k % 3]!,
         ];
         return { shop, requests: await sendMany(shop, 200, checksOf) };

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Check, CheckResult } from '../../src/core/check.js';
 import type { ClusterStore, Counter } from './cluster-store.js';
+import { mixedKind } from './kinds.js';
 import { StallClock } from './stall-clock.js';
 
 export const IN_FLIGHT = 30;
@@ -35,7 +36,7 @@ export function startLoad(shop: ClusterStore, sharedOf: (own: Check) => Check): 
   let goesOn = true;
   const sendAll = async (worker: number): Promise<void> => {
     for (let i = 0; goesOn; i++) {
-      const own = shop.on('own', `${worker}-${i}`, { limit: 10 });
+      const own = shop.ofKind(mixedKind(i), 'own', `${worker}-${i}`, 10);
       requests.push(await send(shop, [own, sharedOf(own)], stalls));
       await sleep(PAUSE_MS);
     }
@@ -135,7 +136,7 @@ function longest(timesMs: readonly number[]): number {
 
 /** The subject of a request's own counter, at the end of its key. */
 function ownIn(key: string): string | undefined {
-  return /:own:\d+:(.*)$/.exec(key)?.[1];
+  return /:own:[^:]+:(.*)$/.exec(key)?.[1];
 }
 
 function handedOutTwice(requests: readonly SentRequest[]): number {

@@ -10,6 +10,7 @@ import { check } from '../support/check.js';
 import { watchCommands } from '../support/monitor.js';
 import { uniqueNamespace } from '../support/redis.js';
 import type { Server } from '../support/server.js';
+import { type LoadKind, storedIn } from './kinds.js';
 import { STORE_OPTIONS, TIMEOUT_MS } from './options.js';
 
 /** The longest time that a request may wait. */
@@ -23,6 +24,8 @@ export interface ClusterStore {
   readonly lines: readonly string[];
   /** A check of a rule for one subject. */
   on(rule: string, subject: string, parts?: Partial<Check>): Check;
+  /** A check of a rule of some kind, of which `units` pass. */
+  ofKind(kind: LoadKind, rule: string, subject: string, units: number, parts?: Partial<Check>): Check;
   /** The key of a check on the servers. */
   keyOf(check: Check): string;
   slotOf(check: Check): number;
@@ -43,24 +46,28 @@ export async function openStore(redis: RedisOption, overrides: Overrides = {}): 
   await store.open();
   const placement = new HashTags({ namespace, hashTag: options.hashTag });
   const keyOf = (one: Check): string => placement.keyOf(one);
+  const checkOf = (rule: string, subject: string, window: string, parts: Partial<Check>): Check => {
+    const group = `${namespace}:${rule}:${window}:`;
+    return check(`${group}${subject}`, { name: rule, ...parts, group });
+  };
   return {
     store,
     namespace,
     lines,
-    on: (rule, subject, parts = {}) => {
-      const windowMs = parts.windowMs ?? HOUR_MS;
-      const group = `${namespace}:${rule}:${windowMs}:`;
-      return check(`${group}${subject}`, { name: rule, ...parts, windowMs, group });
-    },
+    on: (rule, subject, { windowMs = HOUR_MS, ...parts } = {}) =>
+      checkOf(rule, subject, String(windowMs), { ...parts, windowMs }),
+    ofKind: (kind, rule, subject, units, parts) =>
+      checkOf(rule, subject, kind.window, { ...kind.parts(units), ...parts }),
     keyOf,
     slotOf: (one) => calculateSlot(keyOf(one)),
   };
 }
 
-/** A counter on a server. */
+/** A counter on a server, or the number of times that one was blocked. */
 export interface Counter {
   readonly key: string;
   readonly used: number;
+  readonly isBlocked: boolean;
   /** Milliseconds; -1: it never expires. */
   readonly leftMs: number;
 }
@@ -77,14 +84,17 @@ async function countersOnOne(server: Redis, head: string): Promise<Counter[]> {
     const keys = [...new Set(page as string[])];
     if (keys.length === 0) continue;
     const commands = keys.flatMap((key) => [
-      ['get', key],
+      ['getBuffer', key],
       ['pttl', key],
     ]);
     const replies = (await server.pipeline(commands).exec()) ?? [];
     keys.forEach((key, i) => {
-      const [used, leftMs] = [replies[2 * i]?.[1], Number(replies[2 * i + 1]?.[1])];
+      const [value, leftMs] = [replies[2 * i]?.[1], Number(replies[2 * i + 1]?.[1])];
       // it may expire between the two commands
-      if (typeof used === 'string' && leftMs !== -2) counters.push({ key, used: Number(used), leftMs });
+      if (!Buffer.isBuffer(value) || leftMs === -2) return;
+      const stored = storedIn(value);
+      const isBlocked = stored === 'blocked';
+      counters.push({ key, used: isBlocked ? 0 : stored, isBlocked, leftMs });
     });
   }
   return [...new Map(counters.map((counter) => [counter.key, counter])).values()];

@@ -1,6 +1,7 @@
 import type { Cluster } from 'ioredis';
 import type { Check, CheckResult } from '../../src/core/check.js';
 import { type ClusterOptions, startCluster, type TestCluster } from '../support/cluster.js';
+import { mixedKind } from './kinds.js';
 import { type ClusterStore, type Counter, countersOn, openStore } from './cluster-store.js';
 
 const SLOTS_EACH = 5_462;
@@ -41,12 +42,14 @@ export function homeOf(shop: ClusterStore, one: Check): number {
   return Math.floor(shop.slotOf(one) / SLOTS_EACH);
 }
 
-/** A shared counter on each primary. */
+/** A shared counter on each primary, each of another kind. */
 export function sharedOnEach(shop: ClusterStore, parts: Partial<Check> = {}): Check[] {
-  const candidates = Array.from({ length: 100 }, (_, i) =>
-    shop.on('shared', `s${i}`, { limit: MANY, ...parts }),
-  );
-  return cluster.primaries.map((_, home) => candidates.find((one) => homeOf(shop, one) === home)!);
+  return cluster.primaries.map((_, home) => {
+    const candidates = Array.from({ length: 100 }, (_, i) =>
+      shop.ofKind(mixedKind(home + 1), 'shared', `s${i}`, MANY, parts),
+    );
+    return candidates.find((one) => homeOf(shop, one) === home)!;
+  });
 }
 
 export async function consume({ store }: ClusterStore, ...checks: Check[]): Promise<CheckResult[]> {

@@ -17,6 +17,7 @@ import {
   sharedOnEach,
   used,
 } from './cluster-suite.js';
+import { leftByRefunds, MIXED } from './kinds.js';
 
 clusterSuite();
 
@@ -125,48 +126,67 @@ describe('a sound cluster', () => {
   });
 
   describe('and refunds across slots', () => {
-    it('leave a counter with exactly the requests that the other counter allowed', async () => {
-      const shop = await open({ cluster: cluster.nodes });
-      const [wide, narrow] = [shop.on('wide', 'a', { limit: MANY }), shop.on('narrow', 'b', { limit: 50 })];
-      expect(shop.slotOf(wide)).not.toBe(shop.slotOf(narrow));
-      const answers = await Promise.all(Array.from({ length: 400 }, () => consume(shop, wide, narrow)));
-      const passed = answers.filter((results) => results.every(({ allowed }) => allowed));
-      expect(passed).toHaveLength(50);
-      expect([await used(shop, wide), await used(shop, narrow)]).toEqual([50, 50]);
-    });
+    it.each(MIXED)(
+      'leave a counter with exactly the requests that the other one allowed: $name',
+      async (kind) => {
+        const shop = await open({ cluster: cluster.nodes });
+        const [wide, narrow] = [shop.ofKind(kind, 'wide', 'a', MANY), shop.ofKind(kind, 'narrow', 'b', 50)];
+        expect(shop.slotOf(wide)).not.toBe(shop.slotOf(narrow));
+        const answers = await Promise.all(Array.from({ length: 400 }, () => consume(shop, wide, narrow)));
+        const passed = answers.filter((results) => results.every(({ allowed }) => allowed));
+        expect(passed).toHaveLength(50);
+        expect(await used(shop, narrow)).toBe(50);
+        const left = (await used(shop, wide)) - 50;
+        expect(left).toBeLessThanOrEqual(leftByRefunds(wide.key));
+        expect(left).toBeGreaterThanOrEqual(0);
+      },
+    );
 
-    it('leave no counter of a first request that is denied in another slot', async () => {
-      const shop = await open({ cluster: cluster.nodes });
-      const none = shop.on('none', 'a', { limit: 0 });
-      const answers = await Promise.all(
-        Array.from({ length: 100 }, (_, i) => consume(shop, shop.on('own', String(i)), none)),
-      );
-      expect(answers.flat().filter(({ used: left }) => left !== 0)).toEqual([]);
-      expect(await countersOf(shop)).toEqual([]);
-    });
+    it.each(MIXED)(
+      'leave no counter of a first request that is denied in another slot: $name',
+      async (kind) => {
+        const shop = await open({ cluster: cluster.nodes });
+        const none = shop.on('none', 'a', { limit: 0 });
+        const answers = await Promise.all(
+          Array.from({ length: 100 }, (_, i) => consume(shop, shop.ofKind(kind, 'own', String(i), 1), none)),
+        );
+        expect(answers.flat().filter(({ used: left }) => left !== 0)).toEqual([]);
+        expect(await countersOf(shop)).toEqual([]);
+      },
+    );
 
     /** Short enough to wait for its end, and longer than a busy machine needs for a few calls. */
     const WINDOW_MS = 1_000;
 
-    it('do not change a window that started after the one that was charged', async () => {
-      const shop = await open({ cluster: cluster.nodes });
-      const checks = ['a', 'b'].map((subject) =>
-        shop.on('short', subject, { limit: 5, windowMs: WINDOW_MS }),
-      );
-      const results = await shop.store.consume(checks, true);
-      await until(async () => (await countersOf(shop)).length === 0);
-      await consume(shop, ...checks);
-      const before = await countersOf(shop);
-      const given = await shop.store.refund(checks, results);
-      const after = await countersOf(shop);
-      expect(before.map(({ used: units }) => units)).toEqual([1, 1]);
-      expect(given.map(({ used: units }) => units)).toEqual([1, 1]);
-      expect(after.map(({ used: units }) => units)).toEqual([1, 1]);
-    });
+    /** The kinds whose windows can be short. */
+    const SHORT = MIXED.filter(({ name }) => name !== 'calendar');
+
+    it.each(SHORT)(
+      'do not change a window that started after the one that was charged: $name',
+      async (kind) => {
+        const shop = await open({ cluster: cluster.nodes });
+        const checks = ['a', 'b'].map((subject) =>
+          shop.ofKind(kind, 'short', subject, 5, { windowMs: WINDOW_MS }),
+        );
+        const results = await shop.store.consume(checks, true);
+        await until(async () => (await countersOf(shop)).length === 0);
+        await consume(shop, ...checks);
+        const before = await countersOf(shop);
+        const given = await shop.store.refund(checks, results);
+        const after = await countersOf(shop);
+        expect(before.map(({ used: units }) => units)).toEqual([1, 1]);
+        expect(given.map(({ used: units }) => units)).toEqual([1, 1]);
+        expect(after.map(({ used: units }) => units)).toEqual([1, 1]);
+      },
+    );
 
     it('create no counter after the end of the window, and none falls below 0', async () => {
       const shop = await open({ cluster: cluster.nodes });
-      const ended = ['a', 'b'].map((subject) => shop.on('short', subject, { limit: 5, windowMs: WINDOW_MS }));
+      const ended = SHORT.flatMap((kind) =>
+        ['a', 'b'].map((subject) =>
+          shop.ofKind(kind, 'short', `${kind.name}-${subject}`, 5, { windowMs: WINDOW_MS }),
+        ),
+      );
       const past = await shop.store.consume(ended, true);
       await until(async () => (await countersOf(shop)).length === 0);
       await shop.store.refund(ended, past);

@@ -1,13 +1,14 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isFreqLimitError } from '../../src/core/errors.js';
-import { type OnStoreError } from '../../src/core/check.js';
+import type { Check, OnStoreError } from '../../src/core/check.js';
 import { toVerdict } from '../../src/core/verdict.js';
 import { createStore } from '../../src/store/create-store.js';
 import type { RedisOption } from 'nestjs-freq-limit';
 import { Log } from '../../src/core/log.js';
 import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
+import { mixedKind, PLAIN } from './kinds.js';
 import { STORE_OPTIONS } from './options.js';
 import { StallClock } from './stall-clock.js';
 
@@ -18,10 +19,11 @@ const CLIENTS = 24;
 /** The most requests in flight at once. */
 export const MOST_IN_FLIGHT = CLIENTS * POLICIES.length;
 const PACE_MS = 40;
-const WINDOW_MS = 3_600_000;
-/** The number of requests in a row that share a counter. Its limit is lower, before, during and after a fault. */
-const SHARING = 400;
-export const SHARED_LIMIT = 300;
+/** The number of requests in a row of a lane that share a counter. Its limit is lower, before, during and after a fault. */
+const SHARING = 200;
+export const SHARED_LIMIT = 150;
+/** Every second request of a policy has fixed windows only, which another script counts. */
+const LANES = ['plain', 'mixed'] as const;
 /** More than a request needs: with a limit of 1 a second charge of a request would be denied and invisible. */
 const OWN_LIMIT = 10;
 const RESOLUTION_MS = 5;
@@ -31,6 +33,7 @@ type Answerer = 'store' | 'memory' | 'allow' | 'unavailable' | 'none';
 /** One request: a check with its own key, and one with a shared key. */
 export interface SentRequest {
   readonly policy: OnStoreError;
+  readonly checks: readonly Check[];
   readonly ownKey: string;
   readonly sharedKey: string;
   readonly startMs: number;
@@ -126,27 +129,32 @@ export function startLoad(store: Store, namespace: string, clientsEach = CLIENTS
 }
 
 function newRequest(namespace: string, policy: OnStoreError, number: number): SentRequest {
+  const lane = LANES[number % LANES.length]!;
+  const ofLane = Math.floor(number / LANES.length);
+  const group = Math.floor(ofLane / SHARING);
+  const [own, shared] =
+    lane === 'plain'
+      ? [PLAIN, PLAIN]
+      : [mixedKind(ofLane), mixedKind(group * POLICIES.length + POLICIES.indexOf(policy))];
+  const ownKey = `${namespace}:own-${policy}:${own.window}:${number}`;
+  const sharedKey = `${namespace}:shared-${policy}:${shared.window}:${lane}-${group}`;
   return {
     policy,
-    ownKey: `${namespace}:own-${policy}:${WINDOW_MS}:${number}`,
-    sharedKey: `${namespace}:shared-${policy}:${WINDOW_MS}:${Math.floor(number / SHARING)}`,
+    ownKey,
+    sharedKey,
+    checks: [
+      check(ownKey, { ...own.parts(OWN_LIMIT), onStoreError: policy }),
+      check(sharedKey, { ...shared.parts(SHARED_LIMIT), onStoreError: policy }),
+    ],
     startMs: performance.now(),
     answer: undefined,
   };
 }
 
-async function answerOf(
-  store: Store,
-  { policy, ownKey, sharedKey, startMs }: SentRequest,
-): Promise<Omit<Answer, 'stallMs'>> {
-  const parts = { windowMs: WINDOW_MS, onStoreError: policy };
+async function answerOf(store: Store, { checks, startMs }: SentRequest): Promise<Omit<Answer, 'stallMs'>> {
   const waitMs = (): number => performance.now() - startMs;
   try {
-    const results = await store.consume([
-      check(ownKey, { ...parts, limit: OWN_LIMIT }),
-      check(sharedKey, { ...parts, limit: SHARED_LIMIT }),
-    ]);
-    const { source, allowed } = toVerdict(results);
+    const { source, allowed } = toVerdict(await store.consume(checks));
     return { by: source, passes: allowed, waitMs: waitMs(), error: undefined };
   } catch (error) {
     const isUnavailable = isFreqLimitError(error) && error.code === 'FREQ_LIMIT_STORE_FAILED';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { checkLua, consumeLua, refundLua } from '../../src/store/redis/lua.generated.js';
+import { checkLua, consumeLua, consumeMixedLua, refundLua } from '../../src/store/redis/lua.generated.js';
 import { keysOf } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
 
@@ -14,7 +14,7 @@ describe('lua/check.lua', () => {
   });
 
   it('runs every command of the other scripts', () => {
-    const needed = commandsIn(consumeLua + refundLua, /\bp?call\('([A-Z]+)'/g);
+    const needed = commandsIn(consumeLua + consumeMixedLua + refundLua, /\bp?call\('([A-Z]+)'/g);
     expect(needed.length).toBeGreaterThan(5);
     expect(commandsIn(checkLua, /\{ '([A-Z]+)'/g)).toEqual(needed);
   });
@@ -31,20 +31,29 @@ describe('lua/check.lua', () => {
     expect(await suite.client.exists(key)).toBe(0);
   });
 
-  it.each(['SET', 'INCR', 'INCRBY', 'DECRBY', 'GET', 'PTTL', 'PEXPIRE', 'DEL'])(
-    'names %s if the user may not run it',
-    async (command) => {
-      const user = suite.namespace.replace('-', '');
-      await suite.client.acl('SETUSER', user, 'on', '>p', '~*', '+@all', `-${command.toLowerCase()}`);
-      const client = suite.client.duplicate({ username: user, password: 'p' });
-      try {
-        const key = `${suite.namespace}:{0}:probe:1000:`;
-        await expect(client.eval(checkLua, 1, key)).rejects.toThrow(` [${command}]`);
-        await suite.client.del(key);
-      } finally {
-        client.disconnect();
-        await suite.client.acl('DELUSER', user);
-      }
-    },
-  );
+  it.each([
+    'SET',
+    'INCR',
+    'INCRBY',
+    'DECRBY',
+    'GET',
+    'PTTL',
+    'PEXPIRE',
+    'PEXPIREAT',
+    'SETRANGE',
+    'TIME',
+    'DEL',
+  ])('names %s if the user may not run it', async (command) => {
+    const user = suite.namespace.replace('-', '');
+    await suite.client.acl('SETUSER', user, 'on', '>p', '~*', '+@all', `-${command.toLowerCase()}`);
+    const client = suite.client.duplicate({ username: user, password: 'p' });
+    try {
+      const key = `${suite.namespace}:{0}:probe:1000:`;
+      await expect(client.eval(checkLua, 1, key)).rejects.toThrow(` [${command}]`);
+      await suite.client.del(key);
+    } finally {
+      client.disconnect();
+      await suite.client.acl('DELUSER', user);
+    }
+  });
 });

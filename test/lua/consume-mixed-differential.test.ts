@@ -141,8 +141,14 @@ class History {
     }
     const requests = operation.requests.flatMap((wish) => this.requestOf(wish));
     // a call refunds, or does anything else
-    await this.call(requests.filter(({ type }) => type !== 'refund'), operation.mustRead);
-    await this.call(requests.filter(({ type }) => type === 'refund'), true);
+    await this.call(
+      requests.filter(({ type }) => type !== 'refund'),
+      operation.mustRead,
+    );
+    await this.call(
+      requests.filter(({ type }) => type === 'refund'),
+      true,
+    );
   }
 
   private async call(requests: readonly MixedRequest[], mustRead: boolean): Promise<void> {
@@ -154,7 +160,8 @@ class History {
   }
 
   private requestOf(wish: Wish): MixedRequest[] {
-    if (wish.type !== 'refund') return [{ type: wish.type, checks: wish.uses.map((use) => this.checkOf(use)) }];
+    if (wish.type !== 'refund')
+      return [{ type: wish.type, checks: wish.uses.map((use) => this.checkOf(use)) }];
     if (this.charges.length === 0) return [];
     const [charge] = this.charges.splice(wish.which % this.charges.length, 1);
     return [{ type: 'refund', ...charge! }];
@@ -164,7 +171,12 @@ class History {
     const index = at % this.specs.length;
     const spec = this.specs[index]!;
     // what flows into a bucket is the same for all of its checks
-    return { ...spec, ...use, limit: spec.kind.type === 'token-bucket' ? spec.limit : limit, key: this.key(index) };
+    return {
+      ...spec,
+      ...use,
+      limit: spec.kind.type === 'token-bucket' ? spec.limit : limit,
+      key: this.key(index),
+    };
   }
 
   private answer(request: MixedRequest): Decision[] {
@@ -209,7 +221,7 @@ describe('lua/consume-mixed.lua and its twin', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(counters, { minLength: 1, maxLength: 3 }),
-        fc.array(operations, { minLength: 1, maxLength: 40, size: "max" }),
+        fc.array(operations, { minLength: 1, maxLength: 40, size: 'max' }),
         async (specs, history) => {
           const namespace = `${suite.namespace}:${run++}`;
           const script = new FakeTimeScript(suite.client, `${namespace}:ends`);

@@ -118,6 +118,16 @@ describe('lua/consume.lua', () => {
       );
     });
 
+    it('changes nothing about a block, which may last longer than the window', async () => {
+      const ends = Date.now() + 90_000;
+      await suite.client.set(at('blocked', 10_000), `400000${ends}`, 'PX', 90_000);
+      const before = await dump();
+      const [used, left] = await run(mode, ['blocked', 10_000, 3, 1, countDenied]);
+      expect(used).toBe(Number.MAX_SAFE_INTEGER);
+      expect(Math.abs(Number(left))).toBeGreaterThan(89_000);
+      expect(await dump()).toEqual(before);
+    });
+
     it('shortens an expiry after the end of the window', async () => {
       await suite.client.set(at('long', 10_000), 1, 'PX', 99_999_999);
       const [, left] = await run(mode, ['long', 10_000, 3, 1, countDenied]);

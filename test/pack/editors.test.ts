@@ -34,6 +34,10 @@ const COMPLETED: [code: string, offered: readonly string[]][] = [
   ["@FreqLimit('login', { | })", without('name')],
   ["@FreqLimit({ window: '1m', limit: 5, onStoreError: '|' })", ['memory', 'allow', 'deny']],
   ["@FreqLimit({ window: '1m', limit: 5, countWhen: '|' })", ['request', 'success', 'failure']],
+  [
+    "@FreqLimit({ window: '1m', limit: 5, algorithm: '|' })",
+    ['fixed-window', 'sliding-window', 'token-bucket'],
+  ],
   ['@FreqLimit(defineRule({ | }))', OPTIONS],
   ["@FreqLimit(defineRule({ window: '1m', | }))", without('window')],
   ['@use(FreqLimitModule.forRoot({ rules: [{ | }] }))', OPTIONS],
@@ -49,6 +53,10 @@ const ALSO_COMPLETED: [code: string, offered: readonly string[]][] = [
   ["@FreqLimit({ window: '1m', limit: 5, key: (context) => context.| })", ['getClass', 'switchToHttp']],
   ["@FreqLimit({ window: '1m', limit: 5, normalize: (value) => value.| })", ['slice', 'toLowerCase']],
   ["@FreqLimit('1m', (context) => context.|)", ['getClass', 'switchToHttp']],
+  ['@FreqLimit({ window: { | }, limit: 5 })', ['calendar', 'timeZone', 'startsAt']],
+  ["@FreqLimit({ window: { calendar: '|' }, limit: 5 })", ['minute', 'week', 'month', 'year']],
+  ["@FreqLimit({ calendar: 'month', | }, 5)", ['timeZone', 'startsAt']],
+  ["@use(limits.consume({ key: 1, window: '1m', algorithm: '|' }))", ['sliding-window', 'token-bucket']],
 ];
 
 /** Code with a mistake: what is underlined, and a part of the message. */
@@ -67,8 +75,33 @@ const MISTAKES: [code: string, underlined: string, message: string][] = [
   ["@FreqLimit({ window: '1m', limit: () => '5' })", 'limit', "Type '() => string' is not assignable"],
   ['@FreqLimit({ default: { limit: 5 } })', 'default', "'default' does not exist in type 'FreqLimitRule'"],
   ['@FreqLimit(variable)', 'variable', "Types of property 'window' are incompatible"],
-  ['@FreqLimit({})', '{}', "is missing the following properties from type 'FreqLimitRule': window, limit"],
-  ['@FreqLimit([{ limit: 5 }])', '[{ limit: 5 }]', "from type 'FreqLimitRule': window, limit"],
+  ['@FreqLimit({})', '{}', "'{}' is not assignable to parameter of type 'FreqLimitRule'"],
+  ['@FreqLimit([{ limit: 5 }])', '[{ limit: 5 }]', "is not assignable to parameter of type 'FreqLimitRule'"],
+  [
+    "@FreqLimit({ window: '1m', limit: 5, burst: 9 })",
+    "{ window: '1m', limit: 5, burst: 9 }",
+    "Property 'algorithm' is missing in type '{ window: \"1m\"; limit: number; burst: number; }' but required in type 'TokenBucketRule'",
+  ],
+  [
+    "@FreqLimit({ window: '1m', limit: 5, algorithm: 'sliding' })",
+    'algorithm',
+    'Type \'"sliding"\' is not assignable to type',
+  ],
+  [
+    "@FreqLimit({ window: { calendar: 'month' }, limit: 5, algorithm: 'sliding-window' })",
+    "{ window: { calendar: 'month' }, limit: 5, algorithm: 'sliding-window' }",
+    'CalendarWithoutAlgorithm',
+  ],
+  [
+    "@FreqLimit({ window: '1m', limit: 5, algoritm: 'sliding-window' })",
+    'algoritm',
+    "Did you mean to write 'algorithm'?",
+  ],
+  [
+    "@FreqLimit({ window: '1m', limit: 5, blockFor: '1 hour' })",
+    'blockFor',
+    'Type \'"1 hour"\' is not assignable to type',
+  ],
   [
     "@FreqLimit('1m', '5')",
     "'5'",
@@ -99,7 +132,7 @@ const MISTAKES_IN_OVERLOADS: [code: string, message: string][] = [
 const HOVERED: [code: string, text: string][] = [
   ["@|FreqLimit({ window: '1m', limit: 5 })", "countWhen: 'failure' })`. Several of these decorators"],
   ["@|FreqLimit('login')", "Applies a rule of the module's `namedRules`"],
-  ["@|FreqLimit('1m', 5)", 'length of the fixed window'],
+  ["@|FreqLimit('1m', 5)", 'length of the window'],
   ["@|FreqLimit('login', { limit: 3 })", 'with changes'],
   ['@FreqLimit(|defineRule({ window: process.env["W"] ?? 60, limit: "5" }))', 'Checks a rule at once'],
 ];

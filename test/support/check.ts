@@ -6,7 +6,7 @@ export function check(key: string, parts: Partial<Omit<Check, 'key'>> = {}): Che
   const {
     windowMs = 60_000,
     kind = FIXED_WINDOW,
-    block = undefined,
+    block,
     limit = 1,
     cost = 1,
     countDenied = false,

@@ -34,20 +34,47 @@ export async function countsOf(client: Redis, namespace: string): Promise<number
   return Promise.all(keys.map(async (key) => Number(await client.get(key))));
 }
 
-/** The counters of a namespace that are not an integer above 0 with an expiry of at most their window. */
+/** The keys of a namespace that do not hold what their counters store, or not with an expiry within their window. */
 export async function sweep(client: Redis | Cluster, namespace: string): Promise<string[]> {
   const faults: string[] = [];
   for (const key of await keysOf(client, namespace)) {
-    const [left, value] = await Promise.all([client.pttl(key), client.get(key)]);
+    const [left, value] = await Promise.all([client.pttl(key), client.getBuffer(key)]);
     // it may expire between the two commands
     if (left === -2 || value === null) continue;
-    const windowMs = Number(/:(\d+):/.exec(key)?.[1]);
-    if (left < 0) faults.push(`${key} never expires`);
-    // beyond 2^52 the client reads integers inexactly
-    if (left > windowMs && left < 2 ** 52) faults.push(`${key} expires in ${left} ms, more than its window`);
-    if (!Number.isInteger(Number(value)) || Number(value) < 1) faults.push(`${key} is ${value}`);
+    faults.push(...faultsOf(value, left, key).map((fault) => `${key} ${fault}`));
   }
   return faults;
+}
+
+/** The window in a key: its length and the kind, or a calendar. */
+const WINDOW = /:(?:(\d+)([sb]?)|[a-z]+[^:@]*@[^:]+):/;
+/** A block: 4, and its end in milliseconds since 1970. */
+const BLOCK = /^4(\d{18})$/;
+const CLOCK_ERROR_MS = 2_000;
+
+/** The faults of a counter, given what its key says about it. */
+function faultsOf(value: Buffer, leftMs: number, key: string): string[] {
+  const text = value.toString('latin1');
+  const isOffences = key.endsWith('!offences');
+  const blockEnds = isOffences ? undefined : BLOCK.exec(text)?.[1];
+  const [, length, letter] = WINDOW.exec(key) ?? [];
+  const bytes = length === undefined ? 16 : { s: 152, b: 24 }[letter ?? ''];
+  const isNumber = isOffences || blockEnds !== undefined || bytes === undefined;
+  const isState = isNumber ? Number.isInteger(Number(text)) && Number(text) >= 1 : value.length === bytes;
+  const mostMs =
+    blockEnds !== undefined
+      ? Number(blockEnds) - Date.now() + CLOCK_ERROR_MS
+      : isOffences || letter === 'b'
+        ? Infinity
+        : (Number(length ?? Infinity) / 16) * (letter === 's' ? 17 : 16);
+  return [
+    ...(leftMs < 0 ? ['never expires'] : []),
+    // beyond 2^52 the client reads integers inexactly
+    ...(leftMs > Math.ceil(mostMs) && leftMs < 2 ** 52
+      ? [`expires in ${leftMs} ms, more than its window`]
+      : []),
+    ...(isState ? [] : [`is ${text}`]),
+  ];
 }
 
 /** The client that a store has created. */

@@ -42,16 +42,24 @@ export interface RedisSubject extends Subject {
   stop(): Promise<void>;
 }
 
-// Shortens the expiry of every counter, all in one step, and deletes those that would have expired.
+// Shortens the expiry of every counter, all in one step, and deletes those that would have expired. Also moves the times in
+// counters: the end of a block, and the newest sub-window of a sliding window, by whole sub-windows.
 const ADVANCE = `
+local ms = tonumber(ARGV[1])
 for _, key in ipairs(KEYS) do
-  local left = redis.call('PTTL', key)
-  if left >= 0 then
-    if left >= tonumber(ARGV[1]) then
-      redis.call('PEXPIRE', key, left - tonumber(ARGV[1]))
-    else
-      redis.call('DEL', key)
+  local left, value = redis.call('PTTL', key), redis.pcall('GET', key)
+  local window = key:match(':(%d+)s:')
+  if left >= 0 and left < ms then
+    redis.call('DEL', key)
+  elseif left >= 0 then
+    local length = type(value) == 'string' and #value
+    if length == 19 and value:find('^4%d+$') then
+      redis.call('SET', key, ('4%018.0f'):format(value:sub(2) - ms))
+    elseif window and length == 152 then
+      local newest = struct.unpack('<d', value) - math.floor(ms * 16 / window)
+      redis.call('SETRANGE', key, 0, struct.pack('<d', newest))
     end
+    redis.call('PEXPIRE', key, left - ms)
   end
 end`;
 

@@ -48,7 +48,9 @@ export function countingOf({ kind }: CounterOf): Counting<CounterKind, CounterSt
 export function stateAt(counter: Counter, of: CountedCheck, nowMs: number): CounterState | undefined {
   const { blockedUntilMs = nowMs, state } = counter;
   if (blockedUntilMs > nowMs) {
-    counter.blockedUntilMs = Math.min(blockedUntilMs, nowMs + longestBlockMs(of, nowMs));
+    // a check without a block does not know how long blocks are
+    if (of.block !== undefined)
+      counter.blockedUntilMs = Math.min(blockedUntilMs, nowMs + longestBlockMs(of, nowMs));
     return undefined;
   }
   if (state === undefined) return undefined;
@@ -95,6 +97,10 @@ function longestBlockMs(of: CountedCheck, nowMs: number): number {
 /** From when on a counter holds nothing that matters. */
 export function expiresAtMs(counter: Counter, of: CountedCheck, nowMs: number): number {
   const state = stateAt(counter, of, nowMs);
-  const resetAfterMs = state === undefined ? 0 : countingOf(of).resetAfterMs(state, of, nowMs) + 1;
-  return Math.max(nowMs + resetAfterMs, counter.blockedUntilMs ?? 0, (counter.offences?.untilMs ?? 0) + 1);
+  const { blockedUntilMs = nowMs, offences } = counter;
+  const untilMs = Math.max(nowMs, blockedUntilMs, (offences?.untilMs ?? 0) + 1);
+  if (state === undefined) return untilMs;
+  // the last millisecond of a fixed window belongs to it
+  const last = of.kind.type === 'fixed-window' ? 1 : 0;
+  return Math.max(untilMs, nowMs + countingOf(of).resetAfterMs(state, of, nowMs) + last);
 }

@@ -59,10 +59,15 @@ export function decide(
   let hasBegun = false;
   for (const { tally } of steps) save(tally);
   for (const { check, tally, excess } of steps) {
-    if (excess > 0 && check.cost > 0)
+    if (excess > 0 && crosses(check))
       hasBegun = beginBlock(tally.counter, tally.state, check, nowMs) || hasBegun;
   }
   return denied || hasBegun ? steps.map((step) => toDecision(step, nowMs)) : decisions;
+}
+
+/** Whether a check may begin a block: a request that could never pass does not cross the limit. */
+function crosses(check: CountedCheck): boolean {
+  return check.cost > 0 && check.cost <= capacityOf(check);
 }
 
 /** What `decide` would say about a check on its own; charges nothing. */

@@ -14,12 +14,13 @@ export interface SlidingState {
 
 /** A charge counts until its whole sub-window is older than the window. So no interval of a window's length has more than the limit. */
 export const slidingWindow: Counting<SlidingWindow, SlidingState> = {
+  /** Not the current sub-window but the next one: the newest charge may be as new as a moment ago. */
   mend(state, { windowMs }, nowMs) {
-    const newest = subWindowAt(nowMs, windowMs);
-    return state.newest > newest ? { ...state, newest } : state;
+    const next = subWindowAt(nowMs, windowMs) + 1;
+    return state.newest > next ? { ...state, newest: next } : state;
   },
   at(state, { windowMs }, nowMs) {
-    const age = subWindowAt(nowMs, windowMs) - state.newest;
+    const age = ageOf(state, nowMs, windowMs);
     if (age > SUB_WINDOWS) return undefined;
     const kept = SUB_WINDOWS + 1 - age;
     if (state.charges.length <= kept) return state;
@@ -28,15 +29,14 @@ export const slidingWindow: Counting<SlidingWindow, SlidingState> = {
   },
   used: ({ used }) => used,
   charge(state, units, { windowMs }, nowMs) {
-    const newest = subWindowAt(nowMs, windowMs);
-    if (state === undefined) return { used: units, newest, charges: [units] };
+    if (state === undefined) return { used: units, newest: subWindowAt(nowMs, windowMs), charges: [units] };
     const [last = 0, ...older] = state.charges;
-    const age = newest - state.newest;
+    const age = ageOf(state, nowMs, windowMs);
     const charges =
       age === 0 ? [last + units, ...older] : [units, ...new Array<number>(age - 1).fill(0), ...state.charges];
-    return { used: state.used + units, newest, charges };
+    return { used: state.used + units, newest: state.newest + age, charges };
   },
-  token: (_state, { windowMs }, nowMs) => subWindowAt(nowMs, windowMs),
+  token: (state, { windowMs }, nowMs) => state.newest + ageOf(state, nowMs, windowMs),
   refund(state, units, token) {
     const age = state.newest - token;
     const refunded = Math.min(units, state.charges[age] ?? 0);
@@ -58,11 +58,16 @@ export const slidingWindow: Counting<SlidingWindow, SlidingState> = {
     while (age > 0 && free < need) free += state.charges[--age] ?? 0;
     return endOf(free < need ? state.newest : state.newest - age, windowMs) - nowMs;
   },
-  longestMs: ({ windowMs }) => Math.ceil((windowMs / SUB_WINDOWS) * (SUB_WINDOWS + 1)),
+  longestMs: ({ windowMs }) => Math.ceil((windowMs / SUB_WINDOWS) * (SUB_WINDOWS + 2)),
 };
 
 function subWindowAt(nowMs: number, windowMs: number): number {
   return Math.floor((nowMs * SUB_WINDOWS) / windowMs);
+}
+
+/** How many sub-windows have begun since the newest charge. A state from the future is of now. */
+function ageOf({ newest }: SlidingState, nowMs: number, windowMs: number): number {
+  return Math.max(subWindowAt(nowMs, windowMs) - newest, 0);
 }
 
 /** When the charges of a sub-window count no more. */

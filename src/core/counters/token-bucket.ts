@@ -61,7 +61,7 @@ function minus(a: Amount, b: Amount, { windowMs }: CounterOf): Amount | undefine
   return isAbove0({ units, part }) ? { units, part } : undefined;
 }
 
-/** What flows in in some time. Exact, but if a product exceeds 2^53 - 1, a little less. */
+/** What flows in in some time. Exact, except for windows of more than a hundred years: there it may be a little less. */
 function flowIn(elapsedMs: number, { windowMs, limit }: CounterOf): Amount {
   const refill = Math.min(limit, MAX_UNITS);
   const flow = elapsedMs * refill;
@@ -77,14 +77,26 @@ function divide(product: number, by: number): Amount {
   return { units: (product - part) / by, part };
 }
 
-/** 1 - 2^-50: rounds down by more than the errors of the other operations. */
+/** Products of two numbers below this are computed exactly, in steps of 10 bits. */
+const EXACT_BELOW = 2 ** 42;
+/** Rounds down by more than the errors of the other operations. */
 const ROUND_DOWN = 1 - 2 ** -50;
 
+/** `a * b / by`, for `a` and `b` below `by`. */
 function divideProduct(a: number, b: number, by: number): Amount {
   if (a * b <= MAX_UNITS) return divide(a * b, by);
-  const quotient = (a / by) * b * ROUND_DOWN;
-  const units = Math.floor(quotient);
-  return { units, part: Math.floor((quotient - units) * by) };
+  if (by > EXACT_BELOW) {
+    const quotient = (a / by) * b * ROUND_DOWN;
+    return { units: Math.floor(quotient), part: Math.floor((quotient % 1) * by) };
+  }
+  let [units, part] = [0, 0];
+  for (let place = 2 ** 40; place >= 1; place /= 1024) {
+    const digit = Math.floor(b / place) % 1024;
+    const step = divide(part * 1024 + digit * a, by);
+    units = units * 1024 + step.units;
+    part = step.part;
+  }
+  return { units, part };
 }
 
 /** How long an amount takes to flow in. */

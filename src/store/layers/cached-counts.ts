@@ -1,5 +1,5 @@
 import { capacityOf } from '../../core/counter-kind.js';
-import { type Check, type CheckResult } from '../../core/check.js';
+import { type Check, type CheckResult, isPlain } from '../../core/check.js';
 import { RecentMap } from './recent-map.js';
 
 /** What the store said about a counter when it last denied a request with it. Times are of this process's monotonic clock. */
@@ -7,7 +7,7 @@ export interface CachedCount {
   readonly used: number;
   /** When its window ends, or until when it is as new; meaningless if `used` is 0. */
   readonly endsAtMs: number;
-  /** What it denied, if its units may become fewer before it ends; else `undefined`. */
+  /** What it denied; `undefined` for nothing, and for a fixed window without blocks, whose numbers say it all. */
   readonly denied: CachedDenial | undefined;
   /** When the entry expires: with its window or after `MAX_AGE_MS`, whichever comes first. */
   readonly expiresAtMs: number;
@@ -24,16 +24,15 @@ export interface CachedDenial {
 
 /** Whether a counter is certain to deny a check. */
 export function isDenied({ used, denied }: CachedCount, check: Check, nowMs: number): boolean {
-  const { cost, limit } = check;
-  if (keepsUnits(check) && denied === undefined) return used + cost > limit;
-  if (denied === undefined || nowMs >= denied.endsAtMs) return false;
-  if (denied.isBlocked) return limit < Infinity;
-  return cost >= denied.cost && limit <= denied.limit && capacityOf(check) <= denied.capacity;
-}
-
-/** Whether the units of a counter only become fewer when its window ends. */
-function keepsUnits({ kind }: Check): boolean {
-  return kind.type === 'fixed-window' || kind.type === 'calendar';
+  const { cost, limit, kind, block } = check;
+  if (isPlain(check)) return used + cost > limit;
+  const isDeniedNow = denied !== undefined && nowMs < denied.endsAtMs;
+  if (isDeniedNow && denied.isBlocked) return limit < Infinity;
+  // the store begins a block for a request that crosses the limit
+  if (block !== undefined) return false;
+  // the units of a calendar become fewer when its period ends
+  if (kind.type === 'calendar' && used > 0) return used + cost > limit;
+  return isDeniedNow && cost >= denied.cost && limit <= denied.limit && capacityOf(check) <= denied.capacity;
 }
 
 /** Short, because a `reset` or a refund in another process makes an entry wrong. */
@@ -89,7 +88,7 @@ export class CachedCounts {
 
 function denialOf(check: Check, result: CheckResult, sentAtMs: number): CachedDenial | undefined {
   const { allowed, blocked = false, cost, limit, retryAfterMs } = result;
-  if (allowed || (keepsUnits(check) && !blocked)) return undefined;
+  if (allowed || isPlain(check)) return undefined;
   const endsAtMs = sentAtMs + retryAfterMs;
   return { cost, limit, capacity: capacityOf(check), isBlocked: blocked, endsAtMs };
 }

@@ -1,4 +1,5 @@
 import { type Check, type CheckResult, isPlain, toMeasuredResult, toResult } from '../../core/check.js';
+import { capacityOf } from '../../core/counter-kind.js';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
 import type { Store } from '../../core/store.js';
 import { CachedCounts, isDenied } from './cached-counts.js';
@@ -80,14 +81,14 @@ export class DenyCache extends StoreLayer implements Store {
 
   private resultOf(check: Check, nowMs: number): CheckResult {
     const count = this.counts.get(check, nowMs);
-    if (count === undefined) return toResult(check, check.cost <= check.limit, 0, 0, 'none');
+    if (count === undefined) return toResult(check, check.cost <= capacityOf(check), 0, 0, 'none');
     const { used, endsAtMs, denied } = count;
     const resetAfterMs = used > 0 ? Math.ceil(endsAtMs - nowMs) : 0;
     const isAllowed = !isDenied(count, check, nowMs);
     if (isPlain(check)) return toResult(check, isAllowed, used, resetAfterMs);
     const { isBlocked = false, endsAtMs: deniedUntilMs = nowMs + resetAfterMs } = denied ?? {};
     const retryAfterMs = isAllowed ? 0 : Math.ceil(deniedUntilMs - nowMs);
-    return toMeasuredResult(check, { used, resetAfterMs, retryAfterMs, isBlocked });
+    return toMeasuredResult(check, { used, resetAfterMs, retryAfterMs, isBlocked: isBlocked && !isAllowed });
   }
 }
 

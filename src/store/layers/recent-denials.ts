@@ -1,4 +1,5 @@
-import type { Check, CheckResult } from '../../core/check.js';
+import { type Check, type CheckResult, passesAll } from '../../core/check.js';
+import { capacityOf } from '../../core/counter-kind.js';
 import { RecentMap } from './recent-map.js';
 
 /** What a counter held when it last denied a request, and when its window ends. */
@@ -15,16 +16,18 @@ export class RecentDenials {
   private readonly counts = new RecentMap<DeniedCount>(MAX_AGE_MS);
 
   isLikelyDenied(check: Check, nowMs: number): boolean {
-    const { cost, limit } = check;
-    if (cost > limit) return true;
+    const { cost, shadow } = check;
+    if (shadow) return false;
+    const capacity = capacityOf(check);
+    if (cost > capacity) return true;
     if (this.counts.size === 0) return false;
     const count = this.counts.get(check);
-    return count !== undefined && nowMs < count.endsAtMs && count.used + cost > limit;
+    return count !== undefined && nowMs < count.endsAtMs && count.used + cost > capacity;
   }
 
   /** @param sentAtMs when the call to the store began */
   learn(checks: readonly Check[], results: readonly CheckResult[], sentAtMs: number): void {
-    const passes = results.every(({ allowed }) => allowed);
+    const passes = passesAll(checks, results);
     checks.forEach((check, i) => {
       const { allowed = true, used = 0, resetAfterMs = 0 } = results[i] ?? {};
       if (!allowed) this.counts.set(check, { used, endsAtMs: sentAtMs + resetAfterMs }, sentAtMs);

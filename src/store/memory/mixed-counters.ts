@@ -71,7 +71,13 @@ export class MixedCounters {
     );
     for (const entry of entries) this.save(entry, times);
     for (const { check } of entries) this.counters.tidy(check.group, times.nowMs);
-    return entries.map(({ check, counter }, i) => this.resultOf(check, decisions[i], counter, onCharge));
+    return entries.map(({ check, counter }, i) => {
+      const decision = decisions[i];
+      const result = this.resultOf(check, decision);
+      if (decision?.token !== undefined)
+        onCharge?.(result, { counter, token: decision.token + clockOffset(check, times) });
+      return result;
+    });
   }
 
   /** What `consume` would say about a check on its own; charges nothing. */
@@ -85,22 +91,14 @@ export class MixedCounters {
   refund(check: Check, { counter, token }: MixedCharge, times: Times): CheckResult {
     if (this.counters.get(check, times.nowMs) !== counter) return this.peek(check, times);
     const entry = { check: byStoreClock(check, times), counter, counted: load(counter, check, times) };
-    const decision = refund(entry.check, entry.counted, token, times.nowMs);
+    const decision = refund(entry.check, entry.counted, token - clockOffset(check, times), times.nowMs);
     this.save(entry, times);
     return this.resultOf(check, decision);
   }
 
-  private resultOf(
-    check: Check,
-    decision: Decision | undefined,
-    counter?: Counter,
-    onCharge?: OnCharge,
-  ): CheckResult {
+  private resultOf(check: Check, decision: Decision | undefined): CheckResult {
     if (decision === undefined) throw new RangeError('a check was not decided');
-    const result = toMeasuredResult(check, decision, this.source);
-    const { token } = decision;
-    if (counter !== undefined && token !== undefined) onCharge?.(result, { counter, token });
-    return result;
+    return toMeasuredResult(check, decision, this.source);
   }
 
   private save({ check, counter, counted }: Entry, times: Times): void {
@@ -119,24 +117,24 @@ export class MixedCounters {
       if (used >= check.limit) counter.group.markAtLimit(counter);
       return;
     }
-    counter.mixed = { blockedUntilMs, offences, state: moved(state, check, times.ofDayMs - nowMs) };
+    counter.mixed = { blockedUntilMs, offences, state: moved(state, clockOffset(check, times)) };
     counter.group.requeue(counter, isBlocked(counted, nowMs) || used >= capacityOf(check));
   }
 }
 
 /** What a counter holds, by the clock of the counters. */
-function load(counter: Counter, check: Check, { nowMs, ofDayMs }: Times): Counted {
+function load(counter: Counter, check: Check, times: Times): Counted {
   const { mixed, used, endsAtMs } = counter;
-  if (mixed !== undefined) return { ...mixed, state: moved(mixed.state, check, nowMs - ofDayMs) };
+  if (mixed !== undefined) return { ...mixed, state: moved(mixed.state, -clockOffset(check, times)) };
   const state: FixedState | undefined = used > 0 ? { used, endsAtMs } : undefined;
   return { ...newCounter(), state };
 }
 
 /** A check whose calendar has the times of the clock of the counters. */
-function byStoreClock(check: Check, { nowMs, ofDayMs }: Times): Check {
+function byStoreClock(check: Check, times: Times): Check {
   const { kind } = check;
   if (kind.type !== 'calendar') return check;
-  const byMs = nowMs - ofDayMs;
+  const byMs = -clockOffset(check, times);
   return {
     ...check,
     kind: {
@@ -148,9 +146,13 @@ function byStoreClock(check: Check, { nowMs, ofDayMs }: Times): Check {
   };
 }
 
-/** The state of a calendar is kept by the time of day: a change of the system's clock moves its end. */
-function moved(state: Counted['state'], { kind }: Check, byMs: number): Counted['state'] {
-  if (state === undefined || kind.type !== 'calendar') return state;
+/** The state and the tokens of a calendar are kept by the time of day: a change of the system's clock moves its end. */
+function clockOffset({ kind }: Check, { nowMs, ofDayMs }: Times): number {
+  return kind.type === 'calendar' ? ofDayMs - nowMs : 0;
+}
+
+function moved(state: Counted['state'], byMs: number): Counted['state'] {
+  if (state === undefined || byMs === 0) return state;
   const calendar = state as CalendarState;
   return { ...calendar, endsAtMs: calendar.endsAtMs + byMs };
 }

@@ -125,6 +125,7 @@ export class RedisStore implements Store {
     const { connection, servers } = this.parts;
     try {
       await deadline.wait(connection.open());
+      // while a slot moves, a call can have one key only
       const calls = servers.isCluster ? keys.map((key) => [key]) : [keys];
       await Promise.all(calls.map((call) => this.delete(call, deadline)));
     } catch (error) {
@@ -206,7 +207,7 @@ export class RedisStore implements Store {
   }
 }
 
-/** All keys of a counter: with blocks, also the one that counts them. */
-function keysOf({ key, block }: Check): string[] {
-  return block === undefined ? [key] : [key, `${key}!offences`];
+/** The keys of a counter: also the one that counts its blocks, because a check of the service may not say that it has blocks. */
+function keysOf({ key }: Check): string[] {
+  return [key, `${key}!offences`];
 }

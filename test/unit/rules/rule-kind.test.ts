@@ -146,7 +146,7 @@ describe('a wrong combination of options', () => {
   });
 
   it.each(WRONG)('stops defineRule: %j', (parts, message) => {
-    const { code, problems } = thrownBy(() => defineRule({ ...RULE, ...parts } as never));
+    const { code, problems } = thrownBy(() => defineRule({ ...RULE, ...parts }));
     expect([code, problems]).toEqual(['FREQ_LIMIT_INVALID_RULE', [`defineRule: ${message}`]]);
   });
 

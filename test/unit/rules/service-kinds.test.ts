@@ -86,9 +86,8 @@ describe('a check of a counter of its own', () => {
     const block = blockOf({ blockFor: ['1m', '1h'], forgiveAfter: '2d' });
     expect(block).toEqual({ stepsMs: [60_000, 3_600_000], forgiveAfterMs: 172_800_000 });
     expect(blockOf({ blockFor: ['1m', '1h'], forgiveAfter: '2d' })).toBe(block);
-    expect(blockOf({ blockFor: '1h', cost: 6 })).toBeUndefined();
-    expect(blockOf({ blockFor: '1h', limit: 0 })).toBeUndefined();
-    expect(blockOf({ blockFor: '1h', limit: undefined })).toBeDefined();
+    for (const parts of [{ cost: 6 }, { limit: 0 }, { limit: undefined }])
+      expect(blockOf({ blockFor: '1h', ...parts })).toBeDefined();
   });
 
   it('has the algorithm of the module, unless it has its own or a calendar', () => {
@@ -166,7 +165,7 @@ describe('a check of a rule', () => {
       kind: { type: 'sliding-window' },
       block: { stepsMs: [3_600_000] },
     });
-    expect(resolve({ rule: 'sliding', cost: 6 }).block).toBeUndefined();
+    expect(resolve({ rule: 'sliding', cost: 6 }).block).toBeDefined();
     expect(resolve({ rule: 'bucket' }).kind).toEqual({ type: 'token-bucket', burst: 9 });
     expect(resolve({ rule: 'month' })).toMatchObject({
       kind: { type: 'calendar' },

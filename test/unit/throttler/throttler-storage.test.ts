@@ -34,11 +34,35 @@ const TOO_MANY = toVerdict([result({ allowed: false, used: 10, retryAfterMs: 40_
 const OPENED = toVerdict([result({ used: 1, resetAfterMs: 5_000 })]);
 const NOT_OPENED = toVerdict([result({ allowed: false, retryAfterMs: 4_900, resetAfterMs: 4_899 })]);
 
-const BOTH = ['throttler', 'throttler-block'];
+const DENIED = toVerdict([
+  result({ allowed: false, used: 10, resetAfterMs: 89_999, retryAfterMs: 89_999, blocked: true }),
+]);
+
+const BOTH = ['throttler-short', 'throttler-block'];
 const increment = (limits: ReturnType<typeof service>, block = 5_000): Promise<unknown> =>
   new FreqLimitThrottlerStorage(limits).increment('ann', 60_000, 10, block, 'default');
 
-describe('a request of the throttler', () => {
+describe('a request of a throttler whose block is as long as its window, or longer, or does not exist', () => {
+  it.each([0, 60_000, 90_000])('calls the store once: a block of %d ms', async (block) => {
+    const limits = service([PASSED, DENIED, DENIED]);
+    expect(await increment(limits, block)).toMatchObject({ totalHits: 3, isBlocked: false });
+    for (let i = 0; i < 2; i++)
+      expect(await increment(limits, block)).toEqual({
+        totalHits: 11,
+        timeToExpire: 90,
+        isBlocked: true,
+        timeToBlockExpire: 90,
+      });
+    expect(limits.calls).toEqual(Array(3).fill(['consume', ['throttler']]));
+  });
+
+  it('gets 503 if the store fails', async () => {
+    const denied = { status: 503, cause: FAILED };
+    await expect(increment(service([FAILED]), 60_000)).rejects.toMatchObject(denied);
+  });
+});
+
+describe('a request of a throttler whose block is shorter than its window', () => {
   it('that passes calls the store once', async () => {
     const limits = service([PASSED]);
     const passed = { totalHits: 3, timeToExpire: 40, isBlocked: false, timeToBlockExpire: 0 };
@@ -57,19 +81,13 @@ describe('a request of the throttler', () => {
     expect(await increment(limits)).toMatchObject({ isBlocked: true, timeToBlockExpire: 5 });
     expect(limits.calls.slice(1)).toEqual([
       ['consume', ['throttler-block']],
-      ['reset', ['throttler']],
+      ['reset', ['throttler-short']],
     ]);
   });
 
   it('resets nothing if a concurrent request has opened the block', async () => {
     const limits = service([TOO_MANY, NOT_OPENED]);
     expect(await increment(limits)).toMatchObject({ isBlocked: true, timeToBlockExpire: 5 });
-    expect(limits.calls).toHaveLength(2);
-  });
-
-  it.each([60_000, 90_000])('that opens a block of %d ms lets the window expire', async (block) => {
-    const limits = service([TOO_MANY, OPENED]);
-    await increment(limits, block);
     expect(limits.calls).toHaveLength(2);
   });
 
@@ -108,6 +126,24 @@ describe('a storage without the service', () => {
         message: expect.stringMatching(
           /^FreqLimitThrottlerStorage: .+ is not a FreqLimitService; write inject: \[FreqLimitService\] next to useFactory, and pass its first parameter$/,
         ),
+      }) as Error,
+    );
+  });
+});
+
+describe('the options of a storage', () => {
+  it.each([
+    [
+      { algorithm: 'token-bucket' },
+      "algorithm: \"token-bucket\" is not one of 'fixed-window', 'sliding-window'",
+    ],
+    [{ algoritm: 'sliding-window' }, 'algoritm: is not an option; did you mean algorithm?'],
+    ['sliding-window', '"sliding-window" is not an object with the options algorithm'],
+  ])('are rejected: %j', (options, problem) => {
+    expect(() => new FreqLimitThrottlerStorage(service([]), options as never)).toThrow(
+      expect.objectContaining({
+        code: 'FREQ_LIMIT_INVALID_OPTIONS',
+        message: expect.stringContaining(`FreqLimitThrottlerStorage: ${problem}`),
       }) as Error,
     );
   });

@@ -1,0 +1,63 @@
+import type { Check } from '../../src/core/check.js';
+import { check } from '../support/check.js';
+import { memorySubject, type RedisSubject, redisSubject } from '../support/subjects.js';
+import type { Subject } from './store.contract.js';
+
+const WINDOW_MS = 60_000;
+const BLOCK = { stepsMs: [900_000], forgiveAfterMs: 86_400_000 };
+
+/** Each kind, with the letter that its keys have. */
+const KINDS = [
+  ['a fixed window', '', { type: 'fixed-window' }],
+  ['a sliding window', 's', { type: 'sliding-window' }],
+  ['a token bucket', 'b', { type: 'token-bucket', burst: 2 }],
+] as const;
+
+describe.each(['memory', 'redis'])('blocks in %s', (store) => {
+  let subject: Subject;
+  beforeAll(async () => {
+    subject = store === 'memory' ? memorySubject() : await redisSubject();
+  });
+  afterEach(async () => {
+    if (store === 'redis') expect(await (subject as RedisSubject).sweep()).toEqual([]);
+  });
+  afterAll(async () => {
+    if (store === 'redis') await (subject as RedisSubject).stop();
+  });
+
+  describe.each(KINDS)('of %s', (name, letter, kind) => {
+    const on = (user: string, parts: Partial<Check> = {}): Check => {
+      const group = `${name}~0123456789:${WINDOW_MS}${letter}:`.replaceAll(' ', '-');
+      return check(`${group}${user}`, { group, windowMs: WINDOW_MS, kind, limit: 2, block: BLOCK, ...parts });
+    };
+    const send = async (...checks: Check[]) => (await subject.store.consume(checks))[0]!;
+
+    it('begin with the request that crosses the limit', async () => {
+      for (let i = 0; i < 2; i++) expect((await send(on('ann'))).allowed).toBe(true);
+      expect(await send(on('ann'))).toMatchObject({ blocked: true, retryAfterMs: 900_000 });
+      expect((await send(on('ann', { cost: 0 }))).allowed).toBe(false);
+    });
+
+    it.each([
+      ['a limit of 0', { limit: 0 }],
+      ['a cost above the limit', { cost: 3 }],
+    ])('do not begin with a request that could never pass: %s', async (why, parts) => {
+      expect((await send(on(why, parts))).blocked).toBeUndefined();
+      expect((await send(on(why))).allowed).toBe(true);
+    });
+
+    it.each([
+      ['one that could never pass', { cost: 3 }],
+      ['one of a rule without blocks', { block: undefined }],
+      ['one of a rule with a limit of 0', { limit: 0 }],
+    ])('are not shortened by requests: %s', async (who, parts) => {
+      for (let i = 0; i < 3; i++) await send(on(who));
+      await send(on(who, parts));
+      await send(on(who, parts), on(`${who}-other`));
+      await subject.store.peek([on(who, parts)]);
+      const { blocked, retryAfterMs } = await send(on(who));
+      expect(blocked).toBe(true);
+      expect(retryAfterMs).toBeGreaterThan(890_000);
+    });
+  });
+});

@@ -1,0 +1,94 @@
+import { type Block, type CounterKind, FIXED_WINDOW } from '../../../../src/core/counter-kind.js';
+import type { Check, CheckResult } from '../../../../src/core/check.js';
+import { type Store, withHooks } from '../../../../src/core/store.js';
+import { DenyCache } from '../../../../src/store/layers/deny-cache.js';
+import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
+import { check } from '../../../support/check.js';
+import { quiet } from '../../../support/subjects.js';
+
+const NOW = 1_760_000_000_000;
+const CALENDAR: CounterKind = {
+  type: 'calendar',
+  startsAtMs: NOW - 1_000,
+  endsAtMs: NOW + 60_000,
+  nextEndsAtMs: NOW + 120_000,
+};
+const BLOCK: Block = { stepsMs: [600_000], forgiveAfterMs: 86_400_000 };
+
+/** A cache in front of a store on the test's clock, with the number of its calls. */
+function subject() {
+  let nowMs = NOW;
+  let calls = 0;
+  const inner = new MemoryStore(
+    1_000,
+    quiet,
+    () => nowMs,
+    'store',
+    () => nowMs,
+  );
+  const store = {
+    consume: (checks, refundable, _, hooks) => {
+      calls++;
+      return withHooks(Promise.resolve(inner.consume(checks, refundable)), hooks);
+    },
+  } as Partial<Store> as Store;
+  const cache = new DenyCache(store, () => nowMs);
+  return {
+    consume: async (...checks: Check[]): Promise<CheckResult[]> => cache.consume(checks),
+    calls: () => calls,
+    advance: (ms: number) => void (nowMs += ms),
+  };
+}
+
+describe('DenyCache', () => {
+  it.each([
+    ['a limit of 0', { limit: 0 }],
+    ['a cost above the limit', { limit: 5, cost: 6 }],
+  ])('denies %s again, though a calendar counts nothing', async (_, parts) => {
+    const { consume, advance, calls } = subject();
+    const one = check('a', { kind: CALENDAR, ...parts });
+    expect((await consume(one))[0]).toMatchObject({ allowed: false, used: 0, retryAfterMs: 60_000 });
+    advance(400);
+    expect((await consume(one))[0]).toMatchObject({ allowed: false, used: 0, retryAfterMs: 59_600 });
+    expect(calls()).toBe(1);
+  });
+
+  it('calls the store for a cost that a calendar has not denied yet', async () => {
+    const { consume, calls } = subject();
+    const shut = check('shut', { limit: 0 });
+    const calendar = (cost: number): Check => check('a', { kind: CALENDAR, limit: 5, cost });
+    await consume(shut, calendar(1));
+    expect((await consume(calendar(6)))[0]).toMatchObject({ allowed: false });
+    expect((await consume(calendar(5)))[0]).toMatchObject({ allowed: true });
+    expect((await consume(calendar(1)))[0]).toMatchObject({ allowed: false });
+    expect(calls()).toBe(4);
+    expect((await consume(calendar(1)))[0]).toMatchObject({ allowed: false, used: 5, retryAfterMs: 60_000 });
+    expect(calls()).toBe(4);
+  });
+
+  it('answers for a block until it ends, and begins none', async () => {
+    const { consume, advance, calls } = subject();
+    const one = check('a', { kind: FIXED_WINDOW, block: BLOCK, limit: 2, cost: 2 });
+    await consume(one);
+    // too much for any time, so it begins no block
+    expect((await consume({ ...one, cost: 3 }))[0]?.blocked).toBeUndefined();
+    expect((await consume(one))[0]).toMatchObject({ blocked: true, retryAfterMs: 600_000 });
+    expect(calls()).toBe(3);
+    advance(300);
+    const results = await consume(one, { ...one, cost: 0 }, { ...one, limit: Infinity });
+    expect(results.map(({ allowed, blocked, retryAfterMs }) => [allowed, blocked, retryAfterMs])).toEqual([
+      [false, true, 599_700],
+      [false, true, 599_700],
+      [true, undefined, 0],
+    ]);
+    expect(calls()).toBe(3);
+  });
+
+  it('blames no bucket that it does not know', async () => {
+    const { consume } = subject();
+    const shut = check('shut', { limit: 0 });
+    const bucket = check('b', { kind: { type: 'token-bucket', burst: 10 }, limit: 1, cost: 5 });
+    await consume(shut);
+    expect((await consume(shut, bucket))[1]).toMatchObject({ allowed: true, source: 'none' });
+  });
+});
