@@ -141,11 +141,11 @@ export function printAlgorithms({ kinds, before, peers }) {
   }
   print(
     '\nThe fixed window, × its script before',
-    ['', 'in the script', 'Redis CPU', 'before: in the script µs', 'now'],
+    ['', 'Redis CPU', 'in the script', 'before: Redis CPU µs', 'now'],
     before.map(({ checks, state, script, cpu }) => [
       `${checks} checks a call, ${state}`,
-      ...[script.ratio, cpu.ratio].map((one) => withEnds(one, 3)),
-      ...[script.before, script.now].map((one) => withEnds(one, 2)),
+      ...[cpu.ratio, script.ratio].map((one) => withEnds(one, 3)),
+      ...[cpu.before, cpu.now].map((one) => withEnds(one, 2)),
     ]),
   );
   print(

@@ -30,7 +30,7 @@ export async function kindsOfCounter(redis, { blocks, rounds, quick, seed }, say
   return sections;
 }
 
-/** @returns by name, the runners; and the bytes of a counter */
+/** @returns by name, the runners; and the bytes of a counter, if all have one kind */
 async function openRunners(redis, size, seed) {
   const existing = await Recorder.open(redis.port);
   const created = await Recorder.open(redis.port, DATABASE);
@@ -39,13 +39,13 @@ async function openRunners(redis, size, seed) {
   await createAll(existing, variants, seed);
   const runners = {};
   const bytes = {};
-  for (const { name, state, requests } of variants) {
+  for (const { name, state, rules, requests } of variants) {
     const recorder = state === 'new' ? created : existing;
     const recorded = await recorder.record(requests, state !== 'denied');
     const calls = name === MINIMAL ? recorded.map((call) => minimalCall(sha1, call)) : recorded;
     const run = () => recorder.replay(calls, size.inFlight);
     runners[name] = state === 'new' ? fresh(run, created.client) : state === 'next' ? spaced(run) : run;
-    bytes[name] = await recorder.bytesOf(calls);
+    if (rules.length === 1) bytes[name] = await recorder.bytesOf(calls);
   }
   return { runners, bytes, close: () => Promise.all([existing.close(), created.close()]) };
 }
