@@ -14,8 +14,8 @@ export const SIZES = [
 
 export const MINIMAL = 'minimal script';
 export const FIXED = 'fixed window';
-export const SLIDING = 'sliding window';
-export const BUCKET = 'token bucket';
+const SLIDING = 'sliding window';
+const BUCKET = 'token bucket';
 
 const window = { window: HOUR, limit: ROOMY };
 const full = { limit: 1 };
