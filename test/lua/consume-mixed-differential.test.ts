@@ -135,7 +135,7 @@ interface Charge {
 class History {
   private readonly counters: readonly Counter[];
   private readonly charges: Charge[] = [];
-  /** The times until which clients were told to wait. */
+  /** The times until which clients must wait, according to their denials. */
   private waits: number[] = [];
 
   constructor(

@@ -209,7 +209,7 @@ describe('lua/consume-mixed.lua', () => {
     it.each([
       ['a list', (key: string) => client.lpush(key, 'x')],
       ['a hash', (key: string) => client.hset(key, 'x', 1)],
-      ['a text', (key: string) => client.set(key, 'abc')],
+      ['a word', (key: string) => client.set(key, 'abc')],
       ['an empty text', (key: string) => client.set(key, '')],
       ['a fraction', (key: string) => client.set(key, '1.5')],
       ['19 characters', (key: string) => client.set(key, '4'.padEnd(19, 'x'))],
@@ -353,7 +353,7 @@ describe('lua/consume-mixed.lua', () => {
       expect(await client.get(at('a'))).toBe('3');
     });
 
-    it.each(['-5', '0'])('of %s is no counter', async (value) => {
+    it.each(['-5', '0'])('of %s is not a counter', async (value) => {
       await client.set(at('a'), value);
       expect(await consume(checkOf('fixed-window'))).toMatchObject([{ used: 1, resetAfterMs: HOUR }]);
     });
