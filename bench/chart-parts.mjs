@@ -1,4 +1,4 @@
-// The elements of the chart, and its two sets of colors.
+// The elements of pictures, and the two sets of colors of the chart.
 
 /** The colors of the bars differ also for people with a color blindness. */
 export const COLORS = {
@@ -24,18 +24,25 @@ export const COLORS = {
   },
 };
 
-export function svg(width, height, title, parts) {
+/**
+ * @param colors two sets of colors: other names than those of the page become classes
+ * @param moreStyle further lines of style, for a set of colors
+ */
+export function svg(width, height, title, parts, colors = COLORS, moreStyle = () => []) {
+  const [light, dark] = [colors.light, colors.dark].map((set) =>
+    [...styleOf(set), ...moreStyle(set)].join('\n'),
+  );
   const font = `font-family="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif" font-size="13"`;
   const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
   return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" aria-labelledby="title" ${font}>
 <title id="title">${title}</title>
 <style>
-${styleOf(COLORS.light)}
+${light}
 .bold { font-weight: 600; }
 .big { font-size: 16px; }
 .tick { font-size: 11px; }
 @media (prefers-color-scheme: dark) {
-${styleOf(COLORS.dark)}
+${dark}
 }
 </style>
 <rect class="page" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8"/>
@@ -45,8 +52,8 @@ ${parts.join('\n')}
 }
 
 /** The picture has its own background, because an SVG in a page cannot always know the colors of that page. */
-function styleOf({ page, edge, text: ink, soft, ...libraries }) {
-  const bars = Object.entries(libraries).map(([library, color]) => `.${library} { fill: ${color}; }`);
+function styleOf({ page, edge, text: ink, soft, ...classes }) {
+  const bars = Object.entries(classes).map(([name, color]) => `.${name} { fill: ${color}; }`);
   return [
     `.page { fill: ${page}; stroke: ${edge}; }`,
     `.text, .bold, .figure { fill: ${ink}; }`,
@@ -60,7 +67,7 @@ function styleOf({ page, edge, text: ink, soft, ...libraries }) {
     `.axis { stroke: ${soft}; }`,
     `.grid { stroke: ${edge}; }`,
     ...bars,
-  ].join('\n');
+  ];
 }
 
 export function text(className, x, y, content, anchor = 'start') {

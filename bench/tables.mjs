@@ -5,12 +5,16 @@ import { fileURLToPath } from 'node:url';
 import { chart } from './chart.mjs';
 
 /** Each exports `tables`: by name of the block, a function from results.json to Markdown; `undefined` if it was not measured. */
-const SOURCES = ['./rate-tables.mjs', './goal-tables.mjs', './load-tables.mjs', './growth-tables.mjs'];
+const SOURCES = [
+  './rate-tables.mjs',
+  './goal-tables.mjs',
+  './load-tables.mjs',
+  './algorithms-tables.mjs',
+  './growth-tables.mjs',
+];
 
 const ROOT = new URL('../', import.meta.url);
 const CHART = 'bench/chart.svg';
-const BLOCK = /^<!-- bench: ([^\n]+) -->\n(.*?)^<!-- \/bench -->$/gms;
-const MARK = /^<!-- \/?bench\b/gm;
 
 const read = (path) => readFileSync(new URL(path, ROOT), 'utf8');
 
@@ -21,19 +25,21 @@ export async function loadTables() {
 
 /**
  * @param {string} page where the text is from, for errors
+ * @param {string} mark the first word in the comments around each table
  * @returns {{ text: string, missing: string[] }} the page with its tables, and the blocks that have no results. They stay as they are.
  */
-export function fillBlocks(page, text, tables, results) {
+export function fillBlocks(page, text, tables, results, mark = 'bench') {
   const missing = [];
   let blocks = 0;
-  const filled = text.replace(BLOCK, (block, name) => {
+  const pattern = new RegExp(`^<!-- ${mark}: ([^\\n]+) -->\\n(.*?)^<!-- /${mark} -->$`, 'gms');
+  const filled = text.replace(pattern, (block, name) => {
     blocks++;
     if (!(name in tables)) throw new Error(`${page}: unknown table "${name}"`);
     const table = tables[name](results);
     if (table === undefined) missing.push(name);
-    return table === undefined ? block : `<!-- bench: ${name} -->\n\n${table}\n\n<!-- /bench -->`;
+    return table === undefined ? block : `<!-- ${mark}: ${name} -->\n\n${table}\n\n<!-- /${mark} -->`;
   });
-  if ((text.match(MARK)?.length ?? 0) !== 2 * blocks) {
+  if ((text.match(new RegExp(`^<!-- /?${mark}\\b`, 'gm'))?.length ?? 0) !== 2 * blocks) {
     throw new Error(`${page}: a block has no start or no end`);
   }
   return { text: filled, missing };

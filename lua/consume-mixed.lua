@@ -9,7 +9,7 @@
 --            of numbers, each followed by ",": for each check k, if it has cost 1, the limit of its run and mode 0,
 --            else -k, limit, cost, mode; and 0 after each request. A leading "@" requests tokens, which refunds need.
 --              mode         0, or the sum of 1: is charged even if the request is denied; and 2: a shadow rule, which
---                           denies no request, and is charged if the request passes
+--                           denies no request, and is charged if the request passes and the check allows it
 --                           4: a peek, which charges and denies nothing, and gets what its limit would say
 --                           8: a refund of `cost`; instead of a limit it has the token of the charge. Each refund is a
 --                           request of its own, and all requests of such a call are refunds
@@ -595,7 +595,10 @@ if not all_pass then
     elseif not problems[i] then
       local units = used[i] + costs[j]
       excess[j] = units > limit and units - limit or 0
-      if excess[j] > 0 and args[run_of[i]] % WITH_BLOCK == BUCKET then
+      if excess[j] > 0 and mode == SHADOW then
+        -- a shadow rule does not count what it would deny
+        units = used[i]
+      elseif excess[j] > 0 and args[run_of[i]] % WITH_BLOCK == BUCKET then
         -- a denied charge empties the bucket, and no more
         units = used[i] > limit and used[i] or limit
       end

@@ -18,8 +18,9 @@
 --              used         units charged in the open window
 --              left         milliseconds until the window ends, 0 if none is open
 --            If some request does not pass: 1, then two numbers for each check, as if the requests had come one by one:
---              used         units charged in the open window after the check's own request
---              left         as above; -left - 1 if the check denies
+--              used         units charged in the open window after the check's own request; -1 if consume-mixed.lua
+--                           blocks the counter
+--              left         as above, or until the block ends; -left - 1 if the check denies
 --            A request with a check whose key is not a counter (another type, or not a number) is not charged; each of
 --            its checks has Redis' own error as a string instead of `used`.
 --            The ends of the windows, if requested, come last, one for each of KEYS: the server's clock in milliseconds
@@ -130,6 +131,8 @@ end
 -- For each key: the error if it is not a counter; true if the charge would exceed MAX. Such a key is charged later,
 -- by as much as fits.
 local problems = {}
+-- The keys that are blocked; nil if there are none.
+local blocked
 local charged = k > 0
 
 -- Notes a failed charge. Returns the units of a counter that is too large to be charged; else nil, and whether the
@@ -154,6 +157,10 @@ local function without_excess(key, used, cost)
     used = peek(key)
   end
   problems[k] = true
+  if used > BLOCK and used <= BLOCK + MAX then
+    blocked = blocked or {}
+    blocked[k] = true
+  end
   return used < MAX and used or MAX
 end
 
@@ -341,6 +348,21 @@ end
 local from = 1
 while from < size do
   from = decide(from)
+end
+
+if blocked then
+  local at, place = 1, 2
+  while at <= size do
+    local i = math.abs(requests[at])
+    if i == 0 then
+      at = at + 1
+    else
+      if blocked[i] and type(reply[place]) == 'number' then
+        reply[place] = -1
+      end
+      at, place = at + 3, place + 2
+    end
+  end
 end
 
 for at in pairs(partial) do

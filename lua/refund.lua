@@ -31,7 +31,8 @@ local used, left = {}, {}
 
 local function refund(key, window, ends, cost)
   local value = pcall('GET', key)
-  used[key] = type(value) == 'string' and #value < 20 and value:find('^[1-9]%d*$') and tonumber(value) or 0
+  -- a block of consume-mixed.lua has 19 digits
+  used[key] = type(value) == 'string' and #value < 19 and value:find('^[1-9]%d*$') and tonumber(value) or 0
   local time_left = used[key] > 0 and call('PTTL', key) or -2
   left[key] = math.max(time_left, 0)
   if time_left < 0 or distance(key, time_left, window, ends) > 0 then

@@ -88,8 +88,8 @@ export class FreqLimitService {
   }
 
   /**
-   * Deletes the counters of these checks: the next charge opens a new window. Does nothing for a counter that does not
-   * exist.
+   * Deletes the counters of these checks, ends their blocks, and forgets earlier ones: the next charge opens a new window. Does
+   * nothing for a counter that does not exist.
    * @param checks one check, or up to 1,000
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` if a check is wrong, for instance if its rule does not exist
    * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` if the store cannot answer, whatever `onStoreError` is

@@ -26,8 +26,8 @@ export interface Check {
   /** Whether this check is charged even if the request is denied. */
   readonly countDenied: boolean;
   /**
-   * Whether it belongs to a shadow rule, and never denies. A fixed window without a block counts it without a limit; other
-   * counters have its limit, and its result says what the limit would have said.
+   * Whether it belongs to a shadow rule, and never denies. A fixed window without a block counts it without a limit. Other
+   * counters have its limit: they count what it allows, and its result says what it would have denied.
    */
   readonly shadow: boolean;
   /** What applies if the store cannot answer. */
@@ -74,11 +74,14 @@ export interface CheckResult {
   readonly windowMs: number;
   /** Units that this request uses. */
   readonly cost: number;
-  /** Units counted in the current window. An allowed request is included, a denied one only with `countDenied`. */
+  /**
+   * Units that count now. An allowed request is included, a denied one only with `countDenied`. While the client is blocked,
+   * the limit.
+   */
   readonly used: number;
-  /** `limit - used`, at least 0. */
+  /** `limit - used`, at least 0; of a token bucket, the whole units that it contains. */
   readonly remaining: number;
-  /** Milliseconds until the counter expires; 0 if no window is open. */
+  /** Milliseconds until no units count: the window or the block ends, or the bucket is full. 0 if none count. */
   readonly resetAfterMs: number;
   /**
    * Milliseconds until this request would pass: 0 if it is allowed, else from 1 to the length of the window. A
@@ -87,9 +90,12 @@ export interface CheckResult {
   readonly retryAfterMs: number;
   /** Where this result comes from. */
   readonly source: Source;
-  /** `true` for a shadow rule, which counts but never denies; else absent. Its `used` may be above `limit`. */
+  /** `true` for a shadow rule, which counts but never denies; else absent. A fixed window may then have `used` above `limit`. */
   readonly shadow?: true;
-  /** `true` while the client is blocked by `blockFor`; else absent. The block ends after `retryAfterMs`. */
+  /**
+   * `true` while `blockFor` blocks the client, also for the request that begins the block; else absent. The block ends after
+   * `retryAfterMs`.
+   */
   readonly blocked?: true;
 }
 
@@ -156,7 +162,7 @@ export function isPlain({ kind, block }: Check): boolean {
 }
 
 /**
- * Makes the result of a shadow rule: what its limit would have said. The store counts shadow rules without a limit.
+ * Makes the result of a shadow rule that the store counts without a limit: what its limit would have said.
  * @param isCharged whether `used` includes this request
  */
 export function toShadowResult(result: CheckResult, limit: number, isCharged: boolean): CheckResult {

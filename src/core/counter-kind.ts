@@ -31,9 +31,12 @@ export interface TokenBucket {
 
 /** What blocks a client that crosses a limit. */
 export interface Block {
-  /** The lengths of the first, second, … block, in milliseconds; the last one repeats. At least one. */
+  /**
+   * The lengths of the first, second, … block, in milliseconds; the last one repeats. At least one. A block lasts at least until
+   * the counter is as new.
+   */
   readonly stepsMs: readonly number[];
-  /** After how long without a crossing the first step applies again. */
+  /** How long after the end of the last block the first step applies again. */
   readonly forgiveAfterMs: number;
 }
 

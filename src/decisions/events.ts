@@ -8,7 +8,7 @@ import { RuleError } from '../rules/evaluate.js';
 
 /** A verdict, as hooks and diagnostics channels receive it. */
 export interface FreqLimitEvent {
-  /** The verdict. It is frozen, so hooks cannot change it. */
+  /** The verdict. It is frozen, so hooks cannot change it. A result that denies because of `blockFor` has `blocked: true`. */
   readonly verdict: Verdict;
   /** The request's context; `undefined` for a call of `FreqLimitService.consume`. */
   readonly context: ExecutionContext | undefined;

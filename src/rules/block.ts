@@ -4,8 +4,8 @@ import { toWindowMs } from './window.js';
 
 const MAX_STEPS = 10;
 const DAY_MS = 86_400_000;
-/** A client that waits until it is forgiven must not get more requests than one that goes on: this is at least `MAX_STEPS`. */
-const FORGIVEN_AFTER_STEPS = 10;
+/** Waiting to be forgiven must not pay: what a client gains by it is less than `MAX_STEPS` times the last length. */
+const FORGIVEN_AFTER_STEPS = MAX_STEPS;
 
 /**
  * Reads `blockFor`: the lengths of the blocks in milliseconds.
@@ -51,12 +51,7 @@ export function isAboveAll(cost: number, limit: number, kind: CounterKind): bool
   return cost > (kind.type === 'token-bucket' ? kind.burst : limit);
 }
 
-/** The length of the last block. */
-export function lastStep(stepsMs: readonly number[]): number {
-  return stepsMs.at(-1) ?? 0;
-}
-
 function defaultForgiveAfter(stepsMs: readonly number[]): number {
-  const ms = Math.max(DAY_MS, FORGIVEN_AFTER_STEPS * lastStep(stepsMs));
+  const ms = Math.max(DAY_MS, FORGIVEN_AFTER_STEPS * (stepsMs.at(-1) ?? 0));
   return Math.min(ms, Number.MAX_SAFE_INTEGER);
 }

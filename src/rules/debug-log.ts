@@ -94,7 +94,9 @@ function checkText({ name, key, ownLimit, windowMs, cost, kind }: PlannedCheck):
   return `"${name}" cost ${cost}${problem}, limit ${ownLimit} per ${windowName(windowMs)}${kindText(kind)}, key ${key}`;
 }
 
-function resultText({ name, allowed, used, limit, resetAfterMs, retryAfterMs, shadow }: CheckResult): string {
-  const answer = `${shadow ? 'shadow ' : ''}${allowed ? 'allowed' : `denied, retryAfterMs ${retryAfterMs}`}`;
+function resultText(result: CheckResult): string {
+  const { name, allowed, used, limit, resetAfterMs, retryAfterMs, shadow, blocked } = result;
+  const denied = `denied${blocked ? ' by a block' : ''}, retryAfterMs ${retryAfterMs}`;
+  const answer = `${shadow ? 'shadow ' : ''}${allowed ? 'allowed' : denied}`;
   return `"${name}" ${answer}, used ${used} of ${limit}, resetAfterMs ${resetAfterMs}`;
 }

@@ -2,10 +2,8 @@ import type { CounterKind } from '../core/counter-kind.js';
 import type { FreqLimitError } from '../core/errors.js';
 import { quoted } from '../core/errors.js';
 import type { OptionReader } from '../core/validate.js';
-import { lastStep } from './block.js';
 import type { AnyWindow } from './any-window.js';
 import type { Algorithm, FromContext } from './rule.js';
-import { windowName } from './window.js';
 
 /** Read options of a rule or a check that decide how its counter counts; `undefined` for one that is not given or wrong. */
 export interface KindOptions {
@@ -17,7 +15,6 @@ export interface KindOptions {
   readonly cost: number | FromContext<unknown> | undefined;
   readonly blockFor: readonly number[] | undefined;
   readonly forgiveAfter: number | undefined;
-  readonly shadow: boolean;
 }
 
 type KindOption = keyof KindOptions;
@@ -47,23 +44,22 @@ const CONTRADICTIONS: readonly Contradiction[] = [
   },
   { option: 'burst', others: ['window', 'algorithm'], problemIn: burstWithoutBucket },
   {
-    option: 'shadow',
-    others: ['window', 'algorithm'],
-    problemIn: ({ shadow }, kind) =>
-      shadow && kind === 'token-bucket'
-        ? 'is not possible with a token bucket: it refills by its limit, and a shadow rule counts without one; try the limit ' +
-          "with algorithm: 'sliding-window', or remove shadow"
-        : undefined,
-  },
-  {
     option: 'blockFor',
     others: ['window'],
     problemIn: ({ blockFor }, kind) =>
       kind === 'calendar' && blockFor !== undefined
-        ? `${UNTIL_END}; remove blockFor, or write a window of a length, such as '1d'`
+        ? 'is not possible with a calendar window, which denies a client until its period ends; remove blockFor, or write a ' +
+          "window of a length, such as '1d'"
         : undefined,
   },
-  { option: 'forgiveAfter', others: ['blockFor'], problemIn: wrongForgiveAfter },
+  {
+    option: 'forgiveAfter',
+    others: ['blockFor'],
+    problemIn: ({ blockFor, forgiveAfter }) =>
+      forgiveAfter !== undefined && blockFor === undefined
+        ? 'is only possible with blockFor; add that, or remove forgiveAfter'
+        : undefined,
+  },
   { option: 'cost', others: ['algorithm', 'burst', 'limit', 'window'], problemIn: costAboveBurst },
   { option: 'burst', others: ['algorithm', 'limit', 'window'], problemIn: endlessBucket },
 ];
@@ -100,16 +96,6 @@ function burstWithoutBucket({ burst, algorithm }: KindOptions, kind: KindName): 
   if (burst === undefined || algorithm === 'token-bucket') return undefined;
   if (kind === 'calendar') return `${UNTIL_END}; remove burst`;
   return "is only possible with algorithm: 'token-bucket'; add that, or remove burst";
-}
-
-function wrongForgiveAfter({ blockFor, forgiveAfter }: KindOptions): string | undefined {
-  if (forgiveAfter === undefined) return undefined;
-  if (blockFor === undefined) return 'is only possible with blockFor; add that, or remove forgiveAfter';
-  const lastMs = lastStep(blockFor);
-  // all blocks are equally long
-  if (blockFor.length === 1 || forgiveAfter > lastMs) return undefined;
-  const [given, last] = [windowName(forgiveAfter), windowName(lastMs)];
-  return `${given} is not longer than the last block of ${last}, so it would never be used; write more than ${last}`;
 }
 
 /** The units of a full bucket. A limit of 0 denies every request, whatever the burst is: nothing would ever refill. */

@@ -114,8 +114,8 @@ export interface RuleOptions {
    */
   readonly countWhen?: CountWhen | undefined;
   /**
-   * Counts and reports, but never denies: to try a limit on real traffic. Its results have `shadow: true`, headers omit
-   * it, and the log says how many requests it would have denied.
+   * Counts and reports, but never denies or blocks: to try a limit on real traffic. Its results have `shadow: true`, headers
+   * omit it, and the log says how many requests it would have denied.
    * @default false
    */
   readonly shadow?: boolean | undefined;

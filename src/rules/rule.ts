@@ -23,14 +23,14 @@ export type Algorithm = 'fixed-window' | 'sliding-window' | 'token-bucket';
 export interface BlockOptions {
   /**
    * How long a client is denied after it crosses the limit: a string with a unit, a number of seconds, or a list of up to 10
-   * of them for the first, second, … block, of which the last one repeats. Denied requests do not extend a block, and a
-   * refund does not end it. A shadow rule begins no block, and neither does a request that could
-   * never pass.
+   * of them for the first, second, … block, of which the last one repeats. A block lasts at least until the client has all its
+   * units again. Denied requests do not extend it, and a refund does not end it. A shadow rule begins no block, and neither
+   * does a request that could never pass.
    * @default none: a denied client waits until its request would pass
    */
   readonly blockFor?: Window | readonly Window[] | undefined;
   /**
-   * How long after the start of a client's last block the first length of `blockFor` applies again. Longer than the last one.
+   * How long after the end of a client's last block the first length of `blockFor` applies again.
    * @default 10 times the last length of `blockFor`, and at least a day
    */
   readonly forgiveAfter?: Window | undefined;
@@ -60,7 +60,7 @@ export interface SimpleRule extends RuleOptions {
   readonly algorithm?: undefined;
   /** Only with `algorithm: 'token-bucket'`. */
   readonly burst?: undefined;
-  /** Only with a window of a length: a period of the calendar counts until its end. */
+  /** Only with a window of a length: a period of the calendar denies a client until its end. */
   readonly blockFor?: undefined;
   /** Only with `blockFor`. */
   readonly forgiveAfter?: undefined;
@@ -78,8 +78,6 @@ export interface TokenBucketRule extends RuleOptions, BlockOptions {
    * @default the limit
    */
   readonly burst?: number | FromContext<number> | undefined;
-  /** A token bucket cannot be a shadow rule: it refills by its limit, and a shadow rule counts without one. */
-  readonly shadow?: false | undefined;
 }
 
 /** A rule that counts in windows of a length. */

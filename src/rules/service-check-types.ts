@@ -48,7 +48,7 @@ export interface SimpleCheck extends CheckOptions {
   readonly algorithm?: undefined;
   /** Only with `algorithm: 'token-bucket'`. */
   readonly burst?: undefined;
-  /** Only with a window of a length: a period of the calendar counts until its end. */
+  /** Only with a window of a length: a period of the calendar denies until its end. */
   readonly blockFor?: undefined;
   /** Only with `blockFor`. */
   readonly forgiveAfter?: undefined;

@@ -15,7 +15,7 @@ export type { MissingKey } from './without-key.js';
 /** A check of a request, with its rule. */
 export interface PlannedCheck extends Check {
   readonly rule: PlannedRule;
-  /** The rule's limit; a shadow rule's check has none. */
+  /** The rule's limit; the check of a shadow rule with a fixed window has none. */
   readonly ownLimit: number;
 }
 

@@ -1,11 +1,10 @@
 import type { PlannedHandler } from '../plans/plans.js';
-import { lastStep } from '../rules/block.js';
 import type { PlannedRule } from '../rules/planned-rule.js';
 import { unitsOfBucket } from '../rules/rule-kind.js';
 import { windowName } from '../rules/window.js';
 import { onePerAdvice, type PlacedAdvice, type Warning } from './warning.js';
 
-/** Blocks that end before a client without a block would have all its units again: one warning for each advice. */
+/** Blocks that can last longer than written, because a client must have all its units again: one warning for each advice. */
 export function shortBlocks(handlers: readonly PlannedHandler[]): Warning[] {
   const found = handlers
     .flatMap(({ plan }) => plan.rules)
@@ -18,13 +17,13 @@ export function shortBlocks(handlers: readonly PlannedHandler[]): Warning[] {
 
 function adviceFor(rule: PlannedRule): string | undefined {
   const fullAfterMs = timeToFull(rule);
-  if (rule.block === undefined || fullAfterMs === undefined) return undefined;
-  const lastMs = lastStep(rule.block.stepsMs);
-  if (lastMs >= fullAfterMs) return undefined;
-  const [last, full] = [windowName(lastMs), windowName(fullAfterMs)];
+  const [firstMs] = rule.block?.stepsMs ?? [];
+  if (firstMs === undefined || fullAfterMs === undefined || firstMs >= fullAfterMs) return undefined;
+  const [first, full] = [windowName(firstMs), windowName(fullAfterMs)];
   return (
-    `blockFor: the last block of ${last} is shorter than the ${full} after which a client without a block has all its ` +
-    `units again. A client has them after its block too, so blocks let more requests pass. Write at least '${full}'.`
+    `blockFor: ${first} is shorter than the ${full} in which a client gets all its units back. A block lasts at least until ` +
+    `then, so it can be longer than ${first}. Write at least '${full}', or remove blockFor: without a block, a client waits ` +
+    'until its request would pass.'
   );
 }
 

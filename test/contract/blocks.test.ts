@@ -46,6 +46,37 @@ describe.each(['memory', 'redis'])('blocks in %s', (store) => {
       expect((await send(on(why))).allowed).toBe(true);
     });
 
+    it('deny checks of a rule without blocks, and show them the block', async () => {
+      const plain = on('bob', { block: undefined });
+      const other = on('bob-other');
+      for (let i = 0; i < 3; i++) await send(on('bob'));
+      const [peeked] = await subject.store.peek([plain]);
+      const results = [peeked!, await send(plain), await send(plain, other), await send(other, plain)];
+      const free = { ...plain, cost: 0 };
+      results.push((await subject.store.peek([free]))[0]!, await send(free));
+      for (const result of results.filter(({ name }) => name === plain.name)) {
+        expect(result).toMatchObject({ allowed: false, blocked: true, used: 2, remaining: 0 });
+        expect(result.retryAfterMs).toBeGreaterThan(890_000);
+        expect(result.resetAfterMs).toBe(result.retryAfterMs);
+      }
+      expect((await subject.store.peek([other]))[0]).toMatchObject({ allowed: true, used: 0 });
+      await subject.store.reset([plain]);
+      expect(await send(plain)).toMatchObject({ allowed: true, used: 1 });
+    });
+
+    it('do not deny a check without a limit, and charge nothing', async () => {
+      const endless =
+        kind.type === 'token-bucket' ? { kind: { ...kind, burst: Infinity } } : { limit: Infinity };
+      const one = on('eve', { ...endless, block: undefined });
+      for (let i = 0; i < 3; i++) await send(on('eve'));
+      for (const result of [await send(one), (await subject.store.peek([one]))[0]!]) {
+        expect(result).toMatchObject({ allowed: true, used: 0, retryAfterMs: 0 });
+        expect(result.blocked).toBeUndefined();
+        expect(result.resetAfterMs).toBeGreaterThan(890_000);
+      }
+      expect((await send(on('eve'))).blocked).toBe(true);
+    });
+
     it.each([
       ['one that could never pass', { cost: 3 }],
       ['one of a rule without blocks', { block: undefined }],

@@ -47,6 +47,25 @@ describe.each(EVERYWHERE)('blocks on %s, in %s', (platform, kind: Kind) => {
     expect(tightest?.retryAfterMs).toBe(tightest?.resetAfterMs);
   });
 
+  it('are seen by hooks and message functions', async () => {
+    const seen: (true | undefined)[] = [];
+    const options: FreqLimitOptions = {
+      onVerdict: ({ verdict }) => void seen.push(verdict.tightest?.blocked),
+      message: ({ tightest }) => (tightest?.blocked === true ? 'blocked' : 'denied'),
+    };
+    const { url } = await start(
+      [{ ...blocking, cost: (context) => Number(queryOf(context)['cost']) }],
+      options,
+    );
+    const messages = [];
+    for (const cost of [1, 3, 1, 1, 1]) {
+      const { message } = (await (await fetch(`${url}?cost=${cost}`)).json()) as { message?: string };
+      messages.push(message);
+    }
+    expect(messages).toEqual([undefined, 'denied', undefined, 'blocked', 'blocked']);
+    expect(seen).toEqual([undefined, undefined, undefined, true, true]);
+  });
+
   it('are not extended by denied requests, also with countDenied', async () => {
     const short = { window: '300ms', limit: 1, blockFor: '600ms', countDenied: true } as const;
     const { url } = await start([short]);

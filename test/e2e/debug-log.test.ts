@@ -57,6 +57,43 @@ describe('NODE_DEBUG=freq-limit', () => {
     for (const line of lines) expect(line).toMatch(/^(#\d+ )?SmsController\.send (plan|checks|verdict): /);
   });
 
+  it('says how each kind of counter counts, and which block denies', async () => {
+    const { lines } = await linesOf([{ phone: PHONE }, { phone: '2' }], {
+      rules: [
+        { name: 's', window: '1m', limit: 9, key: 'all', algorithm: 'sliding-window' },
+        { name: 'b', window: '1m', limit: 9, key: 'all', algorithm: 'token-bucket', burst: 20 },
+        {
+          name: 'c',
+          window: { calendar: 'month', timeZone: 'Asia/Tokyo', startsAt: 15 },
+          limit: 9,
+          key: 'all',
+        },
+        { name: 'x', window: '1m', limit: 1, key: 'all', blockFor: ['5m', '1h'], forgiveAfter: '2d' },
+      ],
+    });
+    const plans = lines.filter((line) => line.includes(' plan: '));
+    expect(
+      plans.map((line) => line.replace(/^.* plan: /, '').replace(/ scope .*from rules\[\d\] of \w+,/, '')),
+    ).toEqual(
+      expect.arrayContaining([
+        '"s" 9 per 1m by "all", sliding-window, cost 1, onMissingKey ip, onStoreError memory',
+        '"b" 9 per 1m by "all", token-bucket, burst 20, cost 1, onMissingKey ip, onStoreError memory',
+        '"c" 9 per month from day 15, Asia/Tokyo by "all", cost 1, onMissingKey ip, onStoreError memory',
+        '"x" 1 per 1m by "all", blocked for 5m, then 1h, forgiven after 2d, cost 1, onMissingKey ip, onStoreError memory',
+      ]),
+    );
+    const [checks = ''] = lines.filter((line) => line.startsWith('#1') && line.includes(' checks: '));
+    expect(checks).toMatch(/"s" cost 1, limit 9 per 1m, sliding-window, key fl:app\.s~\S+:60000s:all;/);
+    expect(checks).toMatch(
+      /"b" cost 1, limit 9 per 1m, token-bucket, burst 20, key fl:app\.b~\S+:60000b:all;/,
+    );
+    expect(checks).toMatch(
+      /"c" cost 1, limit 9 per \d+d until \S+Z, key fl:app\.c~\S+:month\+15@asia\/tokyo:all;/,
+    );
+    const [denial = ''] = lines.filter((line) => line.startsWith('#2') && line.includes(' verdict: '));
+    expect(denial).toMatch(/"x" denied by a block, retryAfterMs 300000, used 1 of 1, resetAfterMs 300000/);
+  });
+
   it('shows keys only as hashes with hashKeys, as the store has them', async () => {
     const secret = 'a secret of the application';
     const { lines } = await linesOf([{ phone: PHONE }], { hashKeys: { secret } });

@@ -1,12 +1,12 @@
 // An application under a flood, in its own process. It counts how often the handler of each policy runs.
 import 'reflect-metadata';
-import { Body, Controller, HttpCode, Module, Post } from '@nestjs/common';
+import { applyDecorators, Body, Controller, HttpCode, Module, Post } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { OnStoreError } from '../../src/core/check.js';
-import { FreqLimit, FreqLimitModule } from 'nestjs-freq-limit';
+import { FreqLimit, FreqLimitModule, type FreqLimitRule } from 'nestjs-freq-limit';
 import { endWithParent } from '../support/typescript-process.js';
 import { type AppReport, LIMIT } from './flood.js';
 
@@ -16,8 +16,22 @@ const runs: Record<OnStoreError, number> = { memory: 0, allow: 0, deny: 0 };
 const lines: string[] = [];
 const note = (line: unknown): void => void lines.push(String(line));
 
+/** The rules of each policy: together all kinds of counters. */
+const RULES: Readonly<Record<OnStoreError, readonly FreqLimitRule[]>> = {
+  memory: [{ window: '10m', limit: LIMIT }],
+  allow: [
+    { window: '10m', limit: LIMIT, algorithm: 'sliding-window' },
+    { window: { calendar: 'year' }, limit: LIMIT },
+  ],
+  deny: [
+    { window: '10m', limit: LIMIT, blockFor: ['1h', '2h'] },
+    // not one unit refills during a flood
+    { window: '1d', limit: LIMIT, algorithm: 'token-bucket' },
+  ],
+};
+
 function limitOf(onStoreError: OnStoreError): MethodDecorator {
-  return FreqLimit({ window: '10m', limit: LIMIT, onStoreError });
+  return applyDecorators(...RULES[onStoreError].map((rule) => FreqLimit({ ...rule, onStoreError })));
 }
 
 @Controller('code')

@@ -1,5 +1,5 @@
 import type { OnStoreError } from '../../src/core/check.js';
-import { uniqueNamespace } from '../support/redis.js';
+import { plainClient, sweep, uniqueNamespace } from '../support/redis.js';
 import { startTypeScript, type TypeScriptProcess } from '../support/typescript-process.js';
 import { FarServer } from './standstills.js';
 
@@ -35,6 +35,8 @@ export interface AppReport {
 
 export interface FloodReport extends AppReport {
   readonly answers: Answers;
+  /** Counters without an expiry, or with another fault. */
+  readonly unsound: readonly string[];
 }
 
 /** Floods an application whose Redis is healthy the whole time. */
@@ -53,10 +55,19 @@ export async function flooded(flood: Flood): Promise<FloodReport> {
         return app.nextMessage() as Promise<AppReport>;
       }),
     );
-    return { answers, ...together(reports) };
+    return { answers, ...together(reports), unsound: await faultsOn(server.port, namespace) };
   } finally {
     await Promise.all(apps.map((app) => app.stop()));
     await server.stop();
+  }
+}
+
+async function faultsOn(port: number, namespace: string): Promise<readonly string[]> {
+  const client = plainClient(`redis://127.0.0.1:${port}`);
+  try {
+    return await sweep(client, namespace);
+  } finally {
+    client.disconnect();
   }
 }
 

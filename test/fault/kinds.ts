@@ -36,19 +36,17 @@ const SLIDING_HOUR = windowPart('sliding-window', HOUR_MS);
 /** A fixed window without blocks, which has a script of its own. */
 export const PLAIN = kindOf('plain', HOUR, { kind: FIXED_WINDOW });
 
-export const BUCKET: LoadKind = {
-  name: 'bucket',
-  window: windowPart('token-bucket', BUCKET_WINDOW_MS),
-  parts: (burst) => ({ windowMs: BUCKET_WINDOW_MS, limit: 1, kind: { type: 'token-bucket', burst } }),
-};
-
 export const BLOCK = kindOf('block', HOUR, { kind: FIXED_WINDOW, block: LADDER });
 
 /** One of each kind, so that requests with several checks have all mixtures. */
 export const MIXED: readonly LoadKind[] = [
   PLAIN,
   kindOf('sliding', SLIDING_HOUR, { kind: SLIDING }),
-  BUCKET,
+  {
+    name: 'bucket',
+    window: windowPart('token-bucket', BUCKET_WINDOW_MS),
+    parts: (burst) => ({ windowMs: BUCKET_WINDOW_MS, limit: 1, kind: { type: 'token-bucket', burst } }),
+  },
   kindOf('calendar', 'day@utc', { kind: CALENDAR }),
   BLOCK,
   kindOf('sliding-block', SLIDING_HOUR, { kind: SLIDING, block: LADDER }),

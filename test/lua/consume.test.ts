@@ -118,14 +118,35 @@ describe('lua/consume.lua', () => {
       );
     });
 
-    it('changes nothing about a block, which may last longer than the window', async () => {
+    it('says that a counter is blocked, and changes nothing about it', async () => {
       const ends = Date.now() + 90_000;
       await suite.client.set(at('blocked', 10_000), `400000${ends}`, 'PX', 90_000);
       const before = await dump();
       const [used, left] = await run(mode, ['blocked', 10_000, 3, 1, countDenied]);
-      expect(used).toBe(Number.MAX_SAFE_INTEGER);
-      expect(Math.abs(Number(left))).toBeGreaterThan(89_000);
+      expect(used).toBe(-1);
+      expect(mode === CHARGE ? -Number(left) : left).toBeGreaterThan(89_000);
       expect(await dump()).toEqual(before);
+    });
+
+    it('decides the other checks of a request with a blocked counter', async () => {
+      await suite.client.set(at('blocked', 10_000), `400000${Date.now() + 5_000}`, 'PX', 5_000);
+      await run(CHARGE, ['other', 10_000, 3, 2]);
+      const before = await dump();
+      const rows: Row[] = [
+        ['other', 10_000, 3, 1, countDenied],
+        ['blocked', 10_000, NO_LIMIT, 1, countDenied],
+        ['blocked', 10_000, 1, 1, countDenied],
+        ['new', 10_000, 3, 1, countDenied],
+      ];
+      const reply = await run(mode, ...rows);
+      const counted = mode === CHARGE && countDenied === 1 ? 1 : 0;
+      expect([0, 2, 4, 6].map((i) => reply[i])).toEqual([2 + counted, -1, -1, counted]);
+      expect(Number(reply[3])).toBeGreaterThan(0);
+      expect(Number(reply[5]) < 0).toBe(mode === CHARGE);
+      const blocked = (await dump()) as [string][];
+      expect(blocked.find(([key]) => key.includes('blocked'))).toEqual(
+        (before as [string][]).find(([key]) => key.includes('blocked')),
+      );
     });
 
     it('shortens an expiry after the end of the window', async () => {

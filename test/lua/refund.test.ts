@@ -131,6 +131,13 @@ describe('lua/refund.lua', () => {
     },
   );
 
+  it('changes nothing about a block, though it ends with the window', async () => {
+    const endsAtMs = await charge(at('a'), 5);
+    await suite.client.set(at('a'), `400000${endsAtMs}`, 'PXAT', endsAtMs);
+    expect(await refund([at('a'), endsAtMs, 3])).toEqual([0, 0]);
+    expect(await suite.client.get(at('a'))).toBe(`400000${endsAtMs}`);
+  });
+
   it('creates no counter', async () => {
     const endsAtMs = await charge(at('a'), 1);
     await suite.client.del(at('a'));

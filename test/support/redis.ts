@@ -55,26 +55,27 @@ const CLOCK_ERROR_MS = 2_000;
 /** The faults of a counter, given what its key says about it. */
 function faultsOf(value: Buffer, leftMs: number, key: string): string[] {
   const text = value.toString('latin1');
-  const isOffences = key.endsWith('!offences');
-  const blockEnds = isOffences ? undefined : BLOCK.exec(text)?.[1];
-  const [, length, letter] = WINDOW.exec(key) ?? [];
-  const bytes = length === undefined ? 16 : { s: 152, b: 24 }[letter ?? ''];
-  const isNumber = isOffences || blockEnds !== undefined || bytes === undefined;
-  const isState = isNumber ? Number.isInteger(Number(text)) && Number(text) >= 1 : value.length === bytes;
-  const mostMs =
-    blockEnds !== undefined
-      ? Number(blockEnds) - Date.now() + CLOCK_ERROR_MS
-      : isOffences || letter === 'b'
-        ? Infinity
-        : (Number(length ?? Infinity) / 16) * (letter === 's' ? 17 : 16);
-  return [
-    ...(leftMs < 0 ? ['never expires'] : []),
-    // beyond 2^52 the client reads integers inexactly
-    ...(leftMs > Math.ceil(mostMs) && leftMs < 2 ** 52
-      ? [`expires in ${leftMs} ms, more than its window`]
-      : []),
-    ...(isState ? [] : [`is ${text}`]),
-  ];
+  const { bytes, mostMs } = formOf(key, text);
+  const isState = bytes === undefined ? /^\d+$/.test(text) && Number(text) >= 1 : value.length === bytes;
+  const faults: string[] = [];
+  if (leftMs < 0) faults.push('never expires');
+  // beyond 2^52 the client reads integers inexactly
+  if (leftMs > mostMs && leftMs < 2 ** 52) faults.push(`expires in ${leftMs} ms, more than its window`);
+  if (!isState) faults.push(`is ${text}`);
+  return faults;
+}
+
+/** The size of what a key contains, if that is not a number, and the longest time that it may have left. */
+function formOf(key: string, text: string): { readonly bytes?: number; readonly mostMs: number } {
+  if (key.endsWith('!offences')) return { mostMs: Infinity };
+  const blockEnds = BLOCK.exec(text)?.[1];
+  if (blockEnds !== undefined) return { mostMs: Number(blockEnds) - Date.now() + CLOCK_ERROR_MS };
+  const window = WINDOW.exec(key);
+  if (window === null) return { mostMs: Infinity };
+  const [, length, letter] = window;
+  if (length === undefined) return { bytes: 16, mostMs: Infinity };
+  if (letter === 's') return { bytes: 152, mostMs: Math.ceil((Number(length) / 16) * 17) };
+  return letter === 'b' ? { bytes: 24, mostMs: Infinity } : { mostMs: Number(length) };
 }
 
 /** The client that a store has created. */

@@ -7,7 +7,7 @@ import {
   type RuleChanges,
 } from '../../src/index.js';
 
-/* Compiled, never run: a typo or a wrong combination of algorithm, burst, calendar, block and shadow does not compile. */
+/* Compiled, never run: a typo or a wrong combination of algorithm, burst, calendar and block does not compile. */
 
 declare const isTried: boolean;
 declare const algorithm: 'sliding-window' | 'token-bucket';
@@ -16,7 +16,7 @@ export const right: FreqLimitRule[] = [
   { window: '1m', limit: 5, algorithm: 'fixed-window' },
   { window: () => '1m', limit: () => 5, algorithm: 'sliding-window', shadow: isTried, blockFor: '1h' },
   { window: '1m', limit: 5, algorithm: 'token-bucket' },
-  { window: '1m', limit: 5, algorithm: 'token-bucket', burst: 10, shadow: false, cost: () => 2 },
+  { window: '1m', limit: 5, algorithm: 'token-bucket', burst: 10, shadow: isTried, cost: () => 2 },
   { window: '1m', limit: 5, algorithm: 'token-bucket', burst: async (context) => context.getType().length },
   { window: '1m', limit: 5, algorithm },
   { window: { calendar: 'month', startsAt: 15, timeZone: 'Europe/Berlin' }, limit: 5, shadow: isTried },
@@ -41,8 +41,6 @@ export const wrong: FreqLimitRule[] = [
   { window: { calendar: 'month' }, limit: 5, burst: 5 },
   // @ts-expect-error -- a calendar has no block
   { window: { calendar: 'month' }, limit: 5, blockFor: '1h' },
-  // @ts-expect-error -- a token bucket cannot be a shadow rule
-  { window: '1m', limit: 5, algorithm: 'token-bucket', shadow: true },
   // @ts-expect-error -- not an algorithm
   { window: '1m', limit: 5, algorithm: 'sliding' },
   // @ts-expect-error -- algorithm is misspelled

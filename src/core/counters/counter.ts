@@ -22,7 +22,7 @@ export interface CountedCheck extends CounterOf {
   readonly cost: number;
   /** Whether this check is charged even if the request is denied. */
   readonly countDenied: boolean;
-  /** Whether it only shows what it would say: it denies no request, and is charged if the request passes. */
+  /** Whether it only shows what it would say: it denies no request, and is charged if it allows a request that passes. */
   readonly shadow: boolean;
   /** What blocks a client that exceeds the limit. */
   readonly block: Block | undefined;

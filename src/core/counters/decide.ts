@@ -114,9 +114,13 @@ function charge(check: CountedCheck, tally: Tally, nowMs: number): Step {
   return { check, tally, charged, excess };
 }
 
-/** What a check charges: its cost, unless a counter is at its end. A denied charge empties a bucket, and no more. */
+/**
+ * What a check charges: its cost, unless a counter is at its end. A denied charge empties a bucket, and no more. A shadow rule
+ * does not count what it would deny, like a real one.
+ */
 function chargeOf(check: CountedCheck, used: number, excess: number): number {
-  const { cost, kind } = check;
+  const { cost, kind, shadow, countDenied } = check;
+  if (excess > 0 && shadow && !countDenied) return 0;
   if (excess > 0 && kind.type === 'token-bucket') return Math.max(capacityOf(check) - used, 0);
   return Math.min(cost, MAX_UNITS - used);
 }

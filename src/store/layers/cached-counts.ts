@@ -7,7 +7,7 @@ export interface CachedCount {
   readonly used: number;
   /** When its window ends, or until when it is as new; meaningless if `used` is 0. */
   readonly endsAtMs: number;
-  /** What it denied; `undefined` for nothing, and for a fixed window without blocks, whose numbers say it all. */
+  /** What it denied; `undefined` for nothing, and for a fixed window without a block, whose numbers say it all. */
   readonly denied: CachedDenial | undefined;
   /** When the entry expires: with its window or after `MAX_AGE_MS`, whichever comes first. */
   readonly expiresAtMs: number;
@@ -25,9 +25,9 @@ export interface CachedDenial {
 /** Whether a counter is certain to deny a check. */
 export function isDenied({ used, denied }: CachedCount, check: Check, nowMs: number): boolean {
   const { cost, limit, kind, block } = check;
-  if (isPlain(check)) return used + cost > limit;
   const isDeniedNow = denied !== undefined && nowMs < denied.endsAtMs;
   if (isDeniedNow && denied.isBlocked) return limit < Infinity;
+  if (isPlain(check)) return used + cost > limit;
   // the store begins a block for a request that crosses the limit
   if (block !== undefined) return false;
   // the units of a calendar become fewer when its period ends
@@ -88,7 +88,7 @@ export class CachedCounts {
 
 function denialOf(check: Check, result: CheckResult, sentAtMs: number): CachedDenial | undefined {
   const { allowed, blocked = false, cost, limit, retryAfterMs } = result;
-  if (allowed || isPlain(check)) return undefined;
+  if (allowed || (isPlain(check) && !blocked)) return undefined;
   const endsAtMs = sentAtMs + retryAfterMs;
   return { cost, limit, capacity: capacityOf(check), isBlocked: blocked, endsAtMs };
 }

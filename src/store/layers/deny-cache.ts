@@ -85,7 +85,7 @@ export class DenyCache extends StoreLayer implements Store {
     const { used, endsAtMs, denied } = count;
     const resetAfterMs = used > 0 ? Math.ceil(endsAtMs - nowMs) : 0;
     const isAllowed = !isDenied(count, check, nowMs);
-    if (isPlain(check)) return toResult(check, isAllowed, used, resetAfterMs);
+    if (isPlain(check) && denied === undefined) return toResult(check, isAllowed, used, resetAfterMs);
     const { isBlocked = false, endsAtMs: deniedUntilMs = nowMs + resetAfterMs } = denied ?? {};
     const retryAfterMs = isAllowed ? 0 : Math.ceil(deniedUntilMs - nowMs);
     return toMeasuredResult(check, { used, resetAfterMs, retryAfterMs, isBlocked: isBlocked && !isAllowed });

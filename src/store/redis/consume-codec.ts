@@ -1,4 +1,4 @@
-import { type Check, type CheckResult, toResult } from '../../core/check.js';
+import { type Check, type CheckResult, toMeasuredResult, toResult } from '../../core/check.js';
 import type { Batch, CounterEntry, PendingRequest } from './batch.js';
 import { unpackArray } from './message-pack.js';
 import { toInteger, UnexpectedReplyError } from './reply-values.js';
@@ -10,6 +10,8 @@ const TOO_LARGE = -1;
 const ALL_PASS = 0;
 const EACH = 1;
 const WANTS_ENDS = '@';
+/** Instead of the units of a check. */
+const BLOCKED = -1;
 
 /** KEYS and ARGV of the call. Counters with the same window, limit and cost are a run of KEYS. Call it once for a batch. */
 export function encodeBatch(batch: Batch): { readonly keys: string[]; readonly args: string[] } {
@@ -149,8 +151,22 @@ function readEach(
 function readResult(check: Check, charging: boolean, usedValue: Value, leftValue: Value): CheckResult {
   const used = toInteger(usedValue);
   const leftMs = toInteger(leftValue);
+  if (used === BLOCKED) return blockedResult(check, leftMs < 0 ? -leftMs - 1 : leftMs);
   if (leftMs < 0) return toResult(check, false, used, -leftMs - 1);
   return toResult(check, charging || used + check.cost <= check.limit, used, leftMs);
+}
+
+/** A check of a rule without blocks may use a counter that another rule blocks. Only a check without a limit passes then. */
+function blockedResult(check: Check, leftMs: number): CheckResult {
+  const { limit } = check;
+  const isBlocked = limit < Infinity;
+  const retryAfterMs = isBlocked ? Math.max(leftMs, 1) : 0;
+  return toMeasuredResult(check, {
+    used: isBlocked ? limit : 0,
+    resetAfterMs: leftMs,
+    retryAfterMs,
+    isBlocked,
+  });
 }
 
 /** How many counters hold only what their check has just charged. */

@@ -183,11 +183,13 @@ describe('blockFor', () => {
 });
 
 describe('a shadow rule', () => {
-  it('has no limit in the store, whatever its algorithm is', () => {
-    const rules = [{}, { algorithm: 'sliding-window' }, { window: BERLIN }];
-    for (const rule of rules) {
-      expect(check({ ...rule, shadow: true })).toMatchObject({ limit: Infinity, ownLimit: 5 });
-    }
+  it.each<[Parts, limit: number]>([
+    [{}, Infinity],
+    [{ algorithm: 'sliding-window' }, 5],
+    [{ ...BUCKET, burst: 9 }, 5],
+    [{ window: BERLIN }, 5],
+  ])('has its limit in the store, but not in a fixed window: %j', (rule, limit) => {
+    expect(check({ ...rule, shadow: true })).toMatchObject({ shadow: true, limit, ownLimit: 5 });
   });
 });
 

@@ -31,7 +31,8 @@ const WRONG: readonly [Parts, string][] = [
   [{ ...MONTH, burst: 5 }, `burst: ${UNTIL_END}; remove burst`],
   [
     { ...MONTH, blockFor: '1h' },
-    `blockFor: ${UNTIL_END}; remove blockFor, or write a window of a length, such as '1d'`,
+    'blockFor: is not possible with a calendar window, which denies a client until its period ends; remove blockFor, or write a ' +
+      "window of a length, such as '1d'",
   ],
   [{ burst: 10 }, "burst: is only possible with algorithm: 'token-bucket'; add that, or remove burst"],
   [
@@ -41,11 +42,6 @@ const WRONG: readonly [Parts, string][] = [
   [
     { algorithm: 'sliding-window', burst: 0 },
     "burst: is only possible with algorithm: 'token-bucket'; add that, or remove burst",
-  ],
-  [
-    { ...BUCKET, shadow: true },
-    'shadow: is not possible with a token bucket: it refills by its limit, and a shadow rule counts without one; try the ' +
-      "limit with algorithm: 'sliding-window', or remove shadow",
   ],
   [
     { ...BUCKET, cost: 6 },
@@ -61,10 +57,6 @@ const WRONG: readonly [Parts, string][] = [
       'shorter window',
   ],
   [{ forgiveAfter: '1d' }, 'forgiveAfter: is only possible with blockFor; add that, or remove forgiveAfter'],
-  [
-    { blockFor: ['1m', '1h'], forgiveAfter: '1h' },
-    'forgiveAfter: 1h is not longer than the last block of 1h, so it would never be used; write more than 1h',
-  ],
 ];
 
 const NOT_A_LENGTH =
@@ -183,7 +175,7 @@ describe('a wrong combination of options', () => {
   });
 
   it('is not looked for in options that are wrong themselves', () => {
-    expect(thrownBy(() => plan({ algorithm: 'bucket', burst: 5, shadow: true })).problems).toHaveLength(1);
+    expect(thrownBy(() => plan({ algorithm: 'bucket', burst: 5, cost: 6 })).problems).toHaveLength(1);
     expect(thrownBy(() => plan({ window: { calendar: 'mont' }, burst: 5 })).problems).toHaveLength(1);
     expect(thrownBy(() => plan({ blockFor: [], forgiveAfter: '1h' })).problems).toHaveLength(1);
   });
@@ -219,7 +211,7 @@ describe('a right combination of options', () => {
     ['sliding-window', { algorithm: 'sliding-window', ...functions, shadow: true, blockFor: ['1m', '1h'] }],
     [
       'token-bucket',
-      { ...BUCKET, ...functions, burst: () => 9, shadow: false, blockFor: 60, forgiveAfter: '1d' },
+      { ...BUCKET, ...functions, burst: () => 9, shadow: true, blockFor: 60, forgiveAfter: '1d' },
     ],
     ['calendar', { window: { calendar: 'month', timeZone: () => 'UTC' }, shadow: true }],
   ])('has a %s with every option that works with it', (kindName, parts) => {
@@ -230,6 +222,11 @@ describe('a right combination of options', () => {
     expect(plan({ ...BUCKET, limit: 0 })).toMatchObject({ limit: 0 });
     expect(plan({ ...BUCKET, limit: 0, burst: 5, cost: 9 })).toMatchObject({ burst: 5 });
     expect(plan({ ...BUCKET, burst: 0, cost: 2 })).toMatchObject({ burst: 0 });
+  });
+
+  it('lets blocks be forgiven after any time', () => {
+    const block = { blockFor: ['1m', '1h'], forgiveAfter: '1s' };
+    expect(plan(block).block).toEqual({ stepsMs: [60_000, 3_600_000], forgiveAfterMs: 1_000 });
   });
 
   it('treats undefined as not given', () => {
@@ -253,15 +250,12 @@ describe('the algorithm of the module', () => {
   });
 
   it('is compared with the other options, but a burst needs the algorithm of its rule', () => {
-    expect(thrownBy(() => plan({ shadow: true }, 'token-bucket')).message).toContain(
-      'shadow: is not possible with a token bucket',
-    );
     expect(thrownBy(() => plan({ cost: 6 }, 'token-bucket')).message).toContain('cost: 6 is above the burst');
     expect(thrownBy(() => plan({ burst: 6 }, 'token-bucket')).message).toContain(
       "burst: is only possible with algorithm: 'token-bucket'; add that",
     );
     const { errors } = new NamedRuleSet(
-      { try: { window: '1m', limit: 5, shadow: true } },
+      { try: { window: '1m', limit: 5, cost: 6 } },
       { ...DEFAULTS, algorithm: 'token-bucket' },
     );
     expect(errors).toHaveLength(1);

@@ -117,8 +117,8 @@ describe('a check of a counter of its own', () => {
     ],
     [
       { ...MONTH, blockFor: '1h' },
-      'blockFor: is not possible with a calendar window, which counts until its period ends; remove blockFor, or write a ' +
-        "window of a length, such as '1d'",
+      'blockFor: is not possible with a calendar window, which denies a client until its period ends; remove blockFor, or ' +
+        "write a window of a length, such as '1d'",
     ],
     [
       { ...CHECK, burst: 5 },

@@ -18,20 +18,21 @@ const warningsFor = (...rules: readonly Parts[]): string[] => {
 const BUCKET = { algorithm: 'token-bucket', window: '1m', limit: 60, burst: 600 };
 
 describe('a block', () => {
-  it.each<[Parts, last: string, full: string]>([
+  it.each<[Parts, first: string, full: string]>([
     [{ blockFor: '1m' }, '1m', '15m'],
-    [{ blockFor: ['1m', '10m'], algorithm: 'sliding-window' }, '10m', '15m'],
+    [{ blockFor: ['1m', '10m', '1h'], algorithm: 'sliding-window' }, '1m', '15m'],
     [{ blockFor: '9m', ...BUCKET }, '9m', '10m'],
-  ])('that is shorter than the window is worth a line: %j', (rule, last, full) => {
+  ])('that is shorter than the window is worth a line: %j', (rule, first, full) => {
     expect(warningsFor(rule)).toEqual([
-      `rule 0: blockFor: the last block of ${last} is shorter than the ${full} after which a client without a block has all ` +
-        `its units again. A client has them after its block too, so blocks let more requests pass. Write at least '${full}'.`,
+      `rule 0: blockFor: ${first} is shorter than the ${full} in which a client gets all its units back. A block lasts at least ` +
+        `until then, so it can be longer than ${first}. Write at least '${full}', or remove blockFor: without a block, a client ` +
+        'waits until its request would pass.',
     ]);
   });
 
   it.each<[string, Parts]>([
     ['as long as the window', { blockFor: '15m' }],
-    ['that is longer later', { blockFor: ['1m', '1h'] }],
+    ['as long as the window, and longer later', { blockFor: ['15m', '1h'] }],
     ['as long as a bucket needs to fill', { blockFor: '10m', ...BUCKET }],
     ['with a window from a function', { blockFor: '1m', window: () => '15m' }],
     ['with a limit from a function', { blockFor: '1s', ...BUCKET, limit: () => 5 }],

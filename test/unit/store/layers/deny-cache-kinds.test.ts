@@ -84,6 +84,28 @@ describe('DenyCache', () => {
     expect(calls()).toBe(3);
   });
 
+  it('answers for a block of another rule in a fixed window', async () => {
+    const { consume, advance, calls } = subject();
+    const blocking = check('a', { block: BLOCK });
+    const plain = check('a', { limit: 9 });
+    for (let i = 0; i < 2; i++) await consume(blocking);
+    for (const [who, others] of [
+      [blocking, [plain, { ...plain, cost: 0 }]],
+      [plain, [blocking]],
+    ] as const) {
+      await consume(who);
+      const before = calls();
+      advance(100);
+      for (const other of others)
+        expect((await consume(other))[0]).toMatchObject({ allowed: false, blocked: true });
+      expect(calls()).toBe(before);
+      advance(5_000);
+    }
+    const [left] = await consume(plain);
+    expect([left?.blocked, left?.retryAfterMs]).toEqual([true, 600_000 - 10_200]);
+    expect((await consume({ ...plain, limit: Infinity }))[0]).toMatchObject({ allowed: true });
+  });
+
   it('blames no bucket that it does not know', async () => {
     const { consume } = subject();
     const shut = check('shut', { limit: 0 });
