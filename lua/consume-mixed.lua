@@ -80,7 +80,7 @@ local MAX = 9007199254740991
 local LARGE = 4503599627370496
 local NAN = 0 / 0
 
--- Servers before Redis 7 would replicate the script itself, and refuse writes after TIME.
+-- Servers before Redis 7 may be configured to replicate the script itself; they would refuse writes after TIME.
 if not redis.REDIS_VERSION_NUM then
   redis.replicate_commands()
 end

@@ -232,6 +232,15 @@ describe('lua/consume-mixed.lua', () => {
         '152 bytes of endless numbers',
         (key: string) => client.set(key, doubles(...new Array<number>(19).fill(Infinity))),
       ],
+      ['16 bytes of fractions', (key: string) => client.set(key, doubles(1.5, Date.now() + HOUR))],
+      ['24 bytes of fractions', (key: string) => client.set(key, doubles(Date.now() - 1, 1.5, 0))],
+      [
+        '152 bytes of fractions',
+        (key: string) => {
+          const totals = new Array<number>(17).fill(2.5);
+          return client.set(key, doubles(Math.floor((Date.now() * 16) / HOUR), ...totals, 0));
+        },
+      ],
       ['a state that is cut off', (key: string) => client.set(key, doubles(1, 2, 3).subarray(0, 23))],
     ])('returns an error for %s to the request that uses it, and charges nothing of it', async (_, spoil) => {
       await spoil(at('bad'));
