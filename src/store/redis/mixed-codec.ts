@@ -23,7 +23,8 @@ type Values = readonly (number | string)[];
 /** KEYS and ARGV of the call. Counters that are alike are a run of KEYS. Call it once for a batch. */
 export function encodeMixed(batch: Batch): { readonly keys: string[]; readonly args: string[] } {
   const { requests, counters } = batch;
-  const peeks = requests.some(({ charging }) => !charging);
+  // what a check sees that only reads depends on its place among the charges
+  const reads = requests.some(({ charging, checks }) => !charging || checks.some(({ cost }) => cost === 0));
   const keys: string[] = [];
   const runs: number[] = [];
   for (const first of counters) {
@@ -32,7 +33,7 @@ export function encodeMixed(batch: Batch): { readonly keys: string[]; readonly a
     for (const one of counters) {
       if (one.keyIndex === 0 && isAlike(first, one)) one.keyIndex = keys.push(one.key);
     }
-    const sum = peeks || first.cost > Number.MAX_SAFE_INTEGER ? ONE_BY_ONE : first.cost;
+    const sum = reads || first.cost > Number.MAX_SAFE_INTEGER ? ONE_BY_ONE : first.cost;
     runs.push(...runOf(first.check, first.limit, sum, keys.length - before));
   }
   return { keys, args: [JSON.stringify([requestsText(batch), ...runs])] };

@@ -1,4 +1,5 @@
-import { type CheckResult, toMeasuredResult } from '../../core/check.js';
+import { type Check, type CheckResult, type Measured, toMeasuredResult } from '../../core/check.js';
+import { capacityOf } from '../../core/counter-kind.js';
 import { unpackArray } from './message-pack.js';
 import { MODES, ONE_BY_ONE, runOf } from './mixed-codec.js';
 import type { Refund } from './refund-codec.js';
@@ -37,9 +38,19 @@ export function readMixedRefunds(refunds: readonly Refund[], reply: unknown): Ch
   return refunds.map(({ check, result }, i) => {
     // the key is not a counter any more
     if (typeof values[3 * i] === 'string') return result;
-    const used = toInteger(values[3 * i]);
-    const resetAfterMs = toInteger(values[3 * i + 1]);
-    const { retryAfterMs, blocked = false, allowed } = result;
-    return { ...toMeasuredResult(check, { used, resetAfterMs, retryAfterMs, isBlocked: blocked }), allowed };
+    const after = measure(check, values.slice(3 * i, 3 * i + 3), result);
+    return { ...toMeasuredResult(check, after), allowed: result.allowed };
   });
+}
+
+/** A block may have begun since the charge. The script does not get the limit, so it does not say how much is used then. */
+function measure(check: Check, values: readonly unknown[], before: CheckResult): Measured {
+  const [used, resetAfterMs, retry] = values.map((value) => toInteger(value as number)) as [
+    number,
+    number,
+    number,
+  ];
+  if (retry >= 0) return { used, resetAfterMs, retryAfterMs: before.retryAfterMs, isBlocked: false };
+  const capacity = capacityOf(check);
+  return { used: capacity === Infinity ? 0 : capacity, resetAfterMs, retryAfterMs: -retry, isBlocked: true };
 }
