@@ -679,7 +679,8 @@ if not all_pass then
       elseif denied or blocks > blocks_before then
         answer(3 * n - 2, j, before)
       end
-      charged[n] = charges[j] > 0 and charges[j] == costs[j] and keys[j] or 0
+      local i = keys[j]
+      charged[n] = charges[j] > 0 and charges[j] == costs[j] and not blocked_until[i] and i or 0
     end
     return at + 1
   end
