@@ -594,7 +594,7 @@ if not all_pass then
       refund(i, limit, costs[j])
     elseif not problems[i] then
       local units = used[i] + costs[j]
-      excess[j] = units > limit and units - limit or 0
+      excess[j] = units > limit and costs[j] - (limit - used[i]) or 0
       if excess[j] > 0 and mode == SHADOW then
         -- a shadow rule does not count what it would deny
         units = used[i]
