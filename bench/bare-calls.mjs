@@ -1,5 +1,6 @@
 // Lower bound for a limiter on ioredis: prepared calls of a short script, with packed replies that are not used.
 import { Redis } from 'ioredis';
+import { TurnCalls } from './turn-calls.mjs';
 
 const MAX_COUNTERS = 128;
 const SCRIPT = `
@@ -23,13 +24,12 @@ export class BareCalls {
   }
 
   constructor(client, sha1, requests, keyOf) {
-    this.client = client;
+    this.turnCalls = new TurnCalls(client);
     this.calls = callsOf(requests, keyOf).map(({ size, counters }) => ({
       size,
       args: argsOf(sha1, counters),
     }));
     this.next = 0;
-    this.unsent = [];
   }
 
   /** Keeps about `inFlight` requests in flight until the time is over. @returns milliseconds of each */
@@ -40,7 +40,7 @@ export class BareCalls {
       let from = performance.now();
       do {
         const { size, args } = this.calls[this.next++ % this.calls.length];
-        await this.send(args);
+        await this.turnCalls.send(args);
         const now = performance.now();
         for (let i = 0; i < size; i++) latencies.push(now - from);
         from = now;
@@ -48,22 +48,6 @@ export class BareCalls {
     };
     await Promise.all(Array.from({ length: Math.ceil(inFlight / this.calls[0].size) }, worker));
     return latencies;
-  }
-
-  /** All calls of a turn leave by one write. */
-  send(args) {
-    return new Promise((resolve, reject) => {
-      if (this.unsent.push({ args, resolve, reject }) === 1) setImmediate(() => this.flush());
-    });
-  }
-
-  flush() {
-    const { stream } = this.client;
-    stream.cork();
-    for (const { args, resolve, reject } of this.unsent)
-      this.client.evalshaBuffer(...args).then(resolve, reject);
-    stream.uncork();
-    this.unsent = [];
   }
 }
 

@@ -80,9 +80,47 @@ function stores({ store = [] }) {
   });
 }
 
+/** By kind of counter, the bound of its ratios. */
+const KINDS = { 'sliding window': 1.7, 'token bucket': 2.1 };
+const KINDS_AT = 32;
+
+function kinds({ algorithms }) {
+  const section = algorithms?.kinds.find(({ checks }) => checks === KINDS_AT);
+  return Object.entries(KINDS).flatMap(([kind, atMost]) => {
+    const row = section?.rows.find(({ name }) => name === `${kind}, passes`);
+    const text = `${kind}, ${KINDS_AT} checks per call: CPU of Redis per check, compared to`;
+    return row === undefined
+      ? []
+      : [
+          ratioGoal(`${text} a script with \`INCR\` and \`PTTL\``, atMost, row.cpu),
+          ratioGoal(`${text} a fixed window`, atMost, row.cpuToFixed),
+        ];
+  });
+}
+
+function againstBefore({ algorithms }) {
+  return (algorithms?.before ?? [])
+    .filter(({ state }) => state === 'passes')
+    .map(({ checks, cpu }) => {
+      const call = checks === 1 ? '1 check per call' : `${checks} checks per call`;
+      const text = `fixed window, ${call}: CPU of Redis per check, compared to before there were other kinds`;
+      return ratioGoal(text, 1.03, cpu.ratio, 3);
+    });
+}
+
+function ratioGoal(text, atMost, measured, digits = 2) {
+  return { text, atMost, unit: '×', measured, shown: withInterval(measured, digits) };
+}
+
 function goals(results) {
   if (results.rate?.fastify?.goals === undefined) return undefined;
-  const all = [...atFixedRate(results), ...saturated(results), ...stores(results)];
+  const all = [
+    ...atFixedRate(results),
+    ...saturated(results),
+    ...stores(results),
+    ...kinds(results),
+    ...againstBefore(results),
+  ];
   return table(
     ['', 'goal', 'measured', 'met'],
     all.map((goal) => [goal.text, bound(goal), goal.shown, isMet(goal)]),

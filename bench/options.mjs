@@ -3,7 +3,7 @@ import { VARIANTS } from './apps/variants.mjs';
 import { isSelected } from './groups.mjs';
 import { PLATFORMS } from './labels.mjs';
 
-const PARTS = ['rate', 'http', 'store', 'growth'];
+const PARTS = ['rate', 'http', 'store', 'algorithms', 'growth'];
 const PLATFORM_NAMES = Object.keys(PLATFORMS);
 
 const help = () => `npm run bench -- [options]
@@ -11,7 +11,8 @@ const help = () => `npm run bench -- [options]
   --platform  ${PLATFORM_NAMES.join(',')}                                                        (both)
   --blocks    rate and http: how often all applications are started in fresh processes;
               the 95 % intervals are over the blocks                     (see below)
-  --rounds    turns of each variant: in a block (rate and http), or in all (store and growth, 5)
+              algorithms: how many values the rounds are summed up to, for the 95 % intervals (8)
+  --rounds    turns of each variant: in a block (rate, http, and algorithms, 3), or in all (store and growth, 5)
   --seconds   rate: length of a turn                                               (0.5)
   --rate      rate: requests per second; without it, at most 4000 and half of what the slowest can do
   --seed      a number: the order of the turns and the times of the requests       (a new one for each run)
@@ -28,7 +29,7 @@ const SIZES = {
   rate: { fastify: { blocks: 8, rounds: 4 }, express: { blocks: 6, rounds: 3 } },
   http: { fastify: { blocks: 6, rounds: 1 }, express: { blocks: 5, rounds: 1 } },
 };
-const SIZES_ELSE = { rounds: 5 };
+const SIZES_ELSE = { algorithms: { blocks: 8, rounds: 3 }, store: { rounds: 5 }, growth: { rounds: 5 } };
 const QUICK = { blocks: 2, rounds: 2 };
 
 const NAMES = ['parts', 'platform', 'rounds', 'blocks', 'rate', 'seconds', 'seed', 'only'];
@@ -45,7 +46,7 @@ function sizesText() {
 
 /** The options, with the blocks and rounds of a part. */
 export function sizesOf(options, part, platform) {
-  const { blocks, rounds } = options.quick ? QUICK : (SIZES[part]?.[platform] ?? SIZES_ELSE);
+  const { blocks, rounds } = options.quick ? QUICK : (SIZES[part]?.[platform] ?? SIZES_ELSE[part]);
   return { ...options, blocks: options.blocks ?? blocks, rounds: options.rounds ?? rounds };
 }
 

@@ -18,6 +18,21 @@ export async function closedLoop(ask, inFlight, ms) {
   return latencies;
 }
 
+/** Sends `count` requests, `inFlight` at a time. @returns milliseconds of each */
+export async function sendAll(ask, inFlight, count) {
+  const latencies = [];
+  let sent = 0;
+  const worker = async () => {
+    while (sent < count) {
+      const from = performance.now();
+      await ask(sent++);
+      latencies.push(performance.now() - from);
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, worker));
+  return latencies;
+}
+
 export async function turn(run, checks, redis) {
   const before = await redis.work();
   const cpu = process.cpuUsage();
@@ -30,6 +45,8 @@ export async function turn(run, checks, redis) {
   return {
     perSecond: count / seconds,
     serverUs: (after.cpuUs - before.cpuUs) / count,
+    scriptUs: (after.scriptUs - before.scriptUs) / count,
+    calls: (after.calls - before.calls) / latencies.length,
     clientUs: (user + system) / count,
     p50: percentile(latencies, 0.5),
     p99: percentile(latencies, 0.99),
@@ -38,35 +55,47 @@ export async function turn(run, checks, redis) {
 
 /** @param runners by name, the base of the ratios first; @param checks of one request */
 export async function race(runners, checks, rounds, redis) {
+  const turns = await turnsOf(runners, checks, rounds, redis);
+  const [base] = Object.values(turns);
+  return Object.entries(turns).map(([name, own]) => compare(name, own, base));
+}
+
+/** @returns by name of the runner, its turns; what a runner has as `prepare` is done before each, and not measured */
+export async function turnsOf(runners, checks, rounds, redis) {
   const names = Object.keys(runners);
   const turns = Object.fromEntries(names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (const name of round % 2 ? names.toReversed() : names) {
+      await runners[name].prepare?.();
       turns[name].push(await turn(runners[name], checks, redis));
     }
   }
-  return names.map((name) => compare(name, turns[name], turns[names[0]]));
+  return turns;
 }
 
 /** Medians over the rounds, and means with their 95 % intervals; a ratio is taken of two turns of the same round. */
 function compare(name, own, base) {
   const values = {
-    throughput: own.map((one, i) => one.perSecond / base[i].perSecond),
-    serverCpu: own.map((one, i) => one.serverUs / base[i].serverUs),
-    clientCpu: own.map((one, i) => one.clientUs / base[i].clientUs),
-    p99: own.map((one, i) => one.p99 / base[i].p99),
-    perSecond: own.map((one) => one.perSecond),
-    serverUs: own.map((one) => one.serverUs),
-    clientUs: own.map((one) => one.clientUs),
+    throughput: ratios(own, base, 'perSecond'),
+    serverCpu: ratios(own, base, 'serverUs'),
+    clientCpu: ratios(own, base, 'clientUs'),
+    p99: ratios(own, base, 'p99'),
+    ...Object.fromEntries(
+      ['perSecond', 'serverUs', 'clientUs'].map((field) => [field, own.map((one) => one[field])]),
+    ),
   };
   const each = (summary) =>
     Object.fromEntries(Object.entries(values).map(([field, list]) => [field, summary(list)]));
-  return {
-    name,
-    ...each((list) => short(median(list))),
-    intervals: each((list) => {
-      const { mean, from, to } = interval(list);
-      return { mean: short(mean), from: short(from), to: short(to) };
-    }),
-  };
+  return { name, ...each((list) => short(median(list))), intervals: each(shortInterval) };
+}
+
+/** Of turns of the same round. */
+export function ratios(own, base, field) {
+  return own.map((one, i) => one[field] / base[i][field]);
+}
+
+/** A mean and its 95 % interval, with three digits. */
+export function shortInterval(values) {
+  const { mean, from, to } = interval(values);
+  return { mean: short(mean), from: short(from), to: short(to) };
 }

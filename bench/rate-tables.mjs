@@ -111,6 +111,7 @@ function conditions(results) {
         versions('@nestjs/throttler', '@nest-lab/throttler-storage-redis'),
       ],
       ['rate-limiter-flexible', versions('rate-limiter-flexible')],
+      ['@upstash/ratelimit', versions('@upstash/ratelimit')],
       ['date', dates(measured)],
     ],
   );
@@ -131,6 +132,7 @@ const PARTS = {
   'http fastify': 'saturated on Fastify',
   'http express': 'saturated on Express',
   store: 'the store alone',
+  algorithms: 'the kinds of counter',
 };
 
 export const tables = {

@@ -31,7 +31,10 @@ export class BenchRedis {
     Object.assign(this, { port, dir, server, control });
   }
 
-  /** Microseconds of CPU, script calls and bytes on the network so far. All limiters compared here ask by scripts alone. */
+  /**
+   * Microseconds of CPU, script calls and the microseconds in them, and bytes on the network so far. All limiters compared here
+   * ask by scripts alone.
+   */
   async work() {
     const [cpu, commands, stats] = await Promise.all(
       ['cpu', 'commandstats', 'stats'].map((section) => this.control.info(section)),
@@ -39,7 +42,7 @@ export class BenchRedis {
     const user = field(cpu, 'used_cpu_user');
     const system = field(cpu, 'used_cpu_sys');
     const bytes = field(stats, 'total_net_input_bytes') + field(stats, 'total_net_output_bytes');
-    return { cpuUs: (user + system) * 1e6, calls: scriptCalls(commands), bytes };
+    return { cpuUs: (user + system) * 1e6, ...scriptsOf(commands), bytes };
   }
 
   async usedMemory() {
@@ -63,10 +66,14 @@ function field(info, name) {
   return Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)[1]);
 }
 
-function scriptCalls(stats) {
+function scriptsOf(stats) {
   let calls = 0;
-  for (const [, count] of stats.matchAll(/^cmdstat_(?:evalsha|eval):calls=(\d+)/gm)) calls += Number(count);
-  return calls;
+  let scriptUs = 0;
+  for (const [, count, us] of stats.matchAll(/^cmdstat_(?:evalsha|eval):calls=(\d+),usec=(\d+)/gm)) {
+    calls += Number(count);
+    scriptUs += Number(us);
+  }
+  return { calls, scriptUs };
 }
 
 export async function freePort() {

@@ -127,6 +127,39 @@ export function printLongest(rows) {
   );
 }
 
+export function printAlgorithms({ kinds, before, peers }) {
+  for (const { checks, rows } of kinds) {
+    print(
+      `\n${checks} checks a call, each on a counter of its own, per check; × the minimal script of INCR and PTTL; 95 % intervals`,
+      ['', 'Redis CPU', '× fixed window', 'in the script', 'Redis CPU µs', 'in the script µs', 'bytes'],
+      rows.map(({ name, bytes, ...row }) => [
+        name,
+        ...['cpu', 'cpuToFixed', 'script', 'cpuUs', 'scriptUs'].map((field) => withEnds(row[field], 2)),
+        String(bytes ?? '–'),
+      ]),
+    );
+  }
+  print(
+    '\nThe fixed window, × its script before',
+    ['', 'Redis CPU', 'in the script', 'before: Redis CPU µs', 'now'],
+    before.map(({ checks, state, script, cpu }) => [
+      `${checks} checks a call, ${state}`,
+      ...[cpu.ratio, script.ratio].map((one) => withEnds(one, 3)),
+      ...[cpu.before, cpu.now].map((one) => withEnds(one, 2)),
+    ]),
+  );
+  print(
+    '\nOther libraries, one limit per request',
+    ['', 'Redis CPU µs', 'in the script µs', 'calls', 'process CPU µs'],
+    peers.flatMap(({ name, ...states }) =>
+      ['passes', 'denied'].map((state) => [
+        `${name}, ${state}`,
+        ...['serverUs', 'scriptUs', 'calls', 'clientUs'].map((field) => withEnds(states[state][field], 2)),
+      ]),
+    ),
+  );
+}
+
 export function printGrowth(sections) {
   for (const { title, columns, rows } of sections) {
     print(

@@ -6,7 +6,7 @@ import { tool } from './load.mjs';
 import { readOptions, sizesOf } from './options.mjs';
 import { NoisyMachineError } from './noise.mjs';
 import { BenchRedis } from './redis.mjs';
-import { printGrowth, printHttp, printLongest, printRate, printStore } from './report.mjs';
+import { printAlgorithms, printGrowth, printHttp, printLongest, printRate, printStore } from './report.mjs';
 
 const RESULTS = new URL('results.json', import.meta.url);
 
@@ -29,6 +29,11 @@ try {
     const { longestCalls } = await import('./longest-calls.mjs');
     printLongest((results.longestCalls = await longestCalls(redis, say)));
     markMeasured('store');
+  }
+  if (options.parts.includes('algorithms')) {
+    const { benchAlgorithms } = await import('./algorithms.mjs');
+    printAlgorithms((results.algorithms = await benchAlgorithms(redis, sizes('algorithms'), say)));
+    markMeasured('algorithms');
   }
   if (options.parts.includes('growth')) {
     const { benchGrowth } = await import('./growth.mjs');

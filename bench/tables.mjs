@@ -5,7 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { chart } from './chart.mjs';
 
 /** Each exports `tables`: by name of the block, a function from results.json to Markdown; `undefined` if it was not measured. */
-const SOURCES = ['./rate-tables.mjs', './goal-tables.mjs', './load-tables.mjs', './growth-tables.mjs'];
+const SOURCES = [
+  './rate-tables.mjs',
+  './goal-tables.mjs',
+  './load-tables.mjs',
+  './algorithms-tables.mjs',
+  './growth-tables.mjs',
+];
 
 const ROOT = new URL('../', import.meta.url);
 const CHART = 'bench/chart.svg';

@@ -3,7 +3,7 @@
 -- which takes less time.
 --
 -- KEYS[k]    the counters, each once, however many checks use it
--- ARGV[1]    a JSON array: the requests as a text, then numbers for each run of KEYS that have them in common, in the
+-- ARGV[1]    a JSON array: the requests as a string, then numbers for each run of KEYS that have them in common, in the
 --            order of KEYS. All numbers are integers.
 --            The text has the requests in the order of arrival, and is read only if not all of them pass. It is a list
 --            of numbers, each followed by ",": for each check k, if it has cost 1, the limit of its run and mode 0,
@@ -80,7 +80,7 @@ local MAX = 9007199254740991
 local LARGE = 4503599627370496
 local NAN = 0 / 0
 
--- Servers before Redis 7 would replicate the script itself, and refuse writes after TIME.
+-- Servers before Redis 7 may be configured to replicate the script itself; they would refuse writes after TIME.
 if not redis.REDIS_VERSION_NUM then
   redis.replicate_commands()
 end
@@ -90,7 +90,7 @@ local wants_tokens = args[1]:byte() == 64
 local time = call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
 
--- For each key: what it holds, false if that counts no more; the units that count, NaN if it is unusual; and what else
+-- For each key: its value, false if that counts no more; the units that count, NaN if it is unusual; and what else
 -- its kind needs: the time left (fixed), the end (calendar), or the parts of a unit (bucket).
 local values, base, extra = {}, {}, {}
 -- For each key: where its run begins. Only filled if needed.
@@ -790,7 +790,7 @@ if not wants_tokens then
   return cmsgpack.pack(reply)
 end
 
--- What was charged of a key: the number of the sub-window, the time (bucket), or the end of the window.
+-- The token of a charge: the number of the sub-window, the time (bucket), or the end of the window.
 local function token_of(i)
   local kind = args[run_of[i]] % WITH_BLOCK
   if kind == SLIDING then

@@ -49,7 +49,8 @@ function orderOf(requests: readonly Request[]): Request[] {
   const byPending = new Map<PendingRequest, Request>();
   const coalescer = new Coalescer(
     {
-      write: (batches) => order.push(...batches.flatMap((one) => one.requests.map((two) => byPending.get(two)!))),
+      write: (batches) =>
+        order.push(...batches.flatMap((one) => one.requests.map((two) => byPending.get(two)!))),
       close: () => undefined,
     },
     true,

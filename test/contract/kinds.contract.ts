@@ -34,7 +34,12 @@ export function describeKinds(name: string, start: () => Promise<TimedSubject>):
       it('allows exactly the limit, and returns the remaining units', async () => {
         const of = counter();
         for (let used = 1; used <= 5; used++) {
-          expect(await one(of())).toMatchObject({ allowed: true, used, remaining: 5 - used, retryAfterMs: 0 });
+          expect(await one(of())).toMatchObject({
+            allowed: true,
+            used,
+            remaining: 5 - used,
+            retryAfterMs: 0,
+          });
         }
         for (let i = 0; i < 2; i++) {
           const denied = await one(of());
@@ -74,7 +79,10 @@ export function describeKinds(name: string, start: () => Promise<TimedSubject>):
       it('charges countDenied checks also if another check denies', async () => {
         const of = counter();
         for (let used = 1; used <= 5; used++) {
-          expect((await consume(of({ countDenied: true }), shut()))[0]).toMatchObject({ allowed: true, used });
+          expect((await consume(of({ countDenied: true }), shut()))[0]).toMatchObject({
+            allowed: true,
+            used,
+          });
         }
         expect((await consume(of({ countDenied: true }), shut()))[0]).toMatchObject({
           allowed: false,
@@ -115,7 +123,14 @@ export function describeKinds(name: string, start: () => Promise<TimedSubject>):
       it('peeks at what a request would get, and charges nothing', async () => {
         const of = counter();
         for (let used = 0; used < 7; used++) {
-          for (const parts of [{ countDenied: true }, { shadow: true }, { cost: 0 }, { cost: 3 }, { cost: 6 }, {}]) {
+          for (const parts of [
+            { countDenied: true },
+            { shadow: true },
+            { cost: 0 },
+            { cost: 3 },
+            { cost: 6 },
+            {},
+          ]) {
             const peeked = await peek(of(parts));
             expect(await peek(of())).toMatchObject({ used: Math.min(used, 5) });
             // such a request is charged, or begins a block
@@ -158,7 +173,11 @@ export function describeKinds(name: string, start: () => Promise<TimedSubject>):
         expect((await store.refund([of({ cost: 2 })], first))[0]).toMatchObject({ allowed: true, used: 1 });
         expect((await store.refund([of({ cost: 2 })], first))[0]).toEqual(first[0]);
         expect(await peek(of())).toMatchObject({ used: 1 });
-        expect((await store.refund([of()], second))[0]).toMatchObject({ used: 0, remaining: 5, resetAfterMs: 0 });
+        expect((await store.refund([of()], second))[0]).toMatchObject({
+          used: 0,
+          remaining: 5,
+          resetAfterMs: 0,
+        });
         await store.refund([of()], second);
         expect(await peek(of())).toMatchObject({ used: 0, resetAfterMs: 0 });
         expect(await subject.timeLeft(of())).toBeUndefined();
@@ -207,14 +226,22 @@ export function describeKinds(name: string, start: () => Promise<TimedSubject>):
         const of = counter();
         await one(of({ cost: 4 }));
         expect(await peek(of({ limit: 3 }))).toMatchObject({ allowed: false, remaining: 0 });
-        expect(await one(of({ limit: 10, cost: 6 }))).toMatchObject({ allowed: true, used: 10, remaining: 0 });
+        expect(await one(of({ limit: 10, cost: 6 }))).toMatchObject({
+          allowed: true,
+          used: 10,
+          remaining: 0,
+        });
       });
 
       it('is exact up to 2^53 - 1', async () => {
         const of = counter();
         const year = { windowMs: 31_536_000_000 };
         const vast = (parts: KindParts): Check => of({ ...year, limit: MAX, ...parts });
-        expect(await one(vast({ cost: MAX - 3 }))).toMatchObject({ allowed: true, used: MAX - 3, remaining: 3 });
+        expect(await one(vast({ cost: MAX - 3 }))).toMatchObject({
+          allowed: true,
+          used: MAX - 3,
+          remaining: 3,
+        });
         expect(await one(vast({ cost: 4 }))).toMatchObject({ allowed: false, remaining: kind.block ? 0 : 3 });
         if (kind.block !== undefined) return;
         expect(await one(vast({ cost: 3 }))).toMatchObject({ allowed: true, used: MAX, remaining: 0 });

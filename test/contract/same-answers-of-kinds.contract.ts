@@ -70,7 +70,7 @@ class History {
         return;
       case 'reset': {
         const checks = this.checksOf(operation.uses);
-        await Promise.all(this.subjects.map(({ store }) => store.reset(checks)));
+        await Promise.all(this.subjects.map(async ({ store }) => store.reset(checks)));
         // Redis cannot tell a counter that was reset from the one that follows in the same window
         const keys = checks.map(({ key }) => key);
         this.charged = this.charged.filter((one) => !one.checks.some(({ key }) => keys.includes(key)));
@@ -118,7 +118,9 @@ class History {
     const [expected, ...others] = all;
     for (const other of others) {
       const rounded = withoutRounding(charged, other, expected!);
-      expect(this.options.isSplit ? withoutShadowWaits(charged, rounded, expected!) : rounded).toEqual(expected);
+      expect(this.options.isSplit ? withoutShadowWaits(charged, rounded, expected!) : rounded).toEqual(
+        expected,
+      );
     }
     return all;
   }

@@ -1,11 +1,5 @@
 import { Cluster } from 'ioredis';
-import {
-  type CounterCheck,
-  FreqLimit,
-  type FreqLimitOptions,
-  type FreqLimitRule,
-  FreqLimitService,
-} from 'nestjs-freq-limit';
+import { FreqLimit, type FreqLimitOptions, type FreqLimitRule, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp } from '../support/app.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { remaining } from '../support/http.js';
@@ -129,9 +123,7 @@ describe.each(PLATFORMS)('rules of all kinds in as many slots, on %s', (platform
 });
 
 describe('FreqLimitService in a Cluster', () => {
-  const checks = COUNTERS.map(
-    (counter, i) => ({ ...THREE[counter], name: `n${i}`, key: `k${i}` }) as CounterCheck,
-  );
+  const checks = COUNTERS.map((counter, i) => ({ ...THREE[counter], name: `n${i}`, key: `k${i}` }));
 
   it('peeks and resets in all slots, with the steps of blocks', async () => {
     const { app } = await startApp('express', { limits: optionsIn() });

@@ -109,7 +109,7 @@ describe.each(EVERYWHERE)('on %s, in %s', (platform, kind) => {
       expect((await send(3)).status).toBe(200);
     });
 
-    it('denies everything with a limit of 0, and nobody stays blocked when it is raised', async () => {
+    it('denies everything with a limit of 0, and leaves no client blocked when it is raised', async () => {
       let limit = 0;
       const { url } = await start([{ ...three, limit: () => limit }]);
       expect(await statuses(2, () => fetch(url))).toEqual([429, 429]);

@@ -64,7 +64,7 @@ describe.each(PLATFORMS)('while Redis is away, on %s', (platform) => {
 
     it('has a part of its limit and its burst with fallbackShare', async () => {
       const parts = counter.includes('bucket') ? { limit: 8, burst: 6 } : { limit: 6 };
-      const { send, goAway } = await start([ruleOf(counter, parts as Partial<FreqLimitRule>)], {
+      const { send, goAway } = await start([ruleOf(counter, parts)], {
         fallbackShare: 0.5,
       });
       await goAway();

@@ -149,7 +149,7 @@ describe.each(EVERYWHERE)('functions of the context on %s, in %s', (platform, ki
     ],
     ['retry-after', { 'retry-after': '600' }],
     ['none', {}],
-  ] as const)('leave the headers %s as they are asked for', async (headers, expected) => {
+  ] as const)('show the numbers of a bucket in the headers %s', async (headers, expected) => {
     const bucket = { window: '1h', limit: 6, algorithm: 'token-bucket' } as const;
     const { url } = await start({ ...bucket, name: 'x', burst: () => 3 }, { headers });
     await statuses(3, () => fetch(url));

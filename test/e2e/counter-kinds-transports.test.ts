@@ -19,7 +19,7 @@ import { closeClients, connect, LIBRARIES, reply, startGateways } from '../suppo
 const suite = redisSuite();
 const HOUR = 3_600;
 
-/** What a client of any transport is told: not before a block ends. */
+/** The wait in a denial of any transport: until a block ends, or until the kind has a unit again. */
 function expectDenial(denial: unknown, counter: CounterName): void {
   expect(denial).toMatchObject({ code: 'TOO_MANY_REQUESTS' });
   const { retryAfter } = denial as { retryAfter: number };

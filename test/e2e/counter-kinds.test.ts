@@ -182,7 +182,7 @@ describe('a mixture of all kinds on one handler', () => {
     };
     const values = COUNTERS.map(() => 'first');
     for (const left of [2, 1, 0]) expect(await send(values)).toEqual([200, ...COUNTERS.map(() => left)]);
-    // only one rule denies at a time, and nobody else is charged
+    // only one rule denies at a time, and no other one is charged
     for (const [i] of COUNTERS.entries()) {
       const others = COUNTERS.map((_, j) => (j === i ? 'first' : `other${i}`));
       for (let n = 0; n < 3; n++) {

@@ -84,7 +84,9 @@ describe('NODE_DEBUG=freq-limit', () => {
     );
     const [checks = ''] = lines.filter((line) => line.startsWith('#1') && line.includes(' checks: '));
     expect(checks).toMatch(/"s" cost 1, limit 9 per 1m, sliding-window, key fl:app\.s~\S+:60000s:all;/);
-    expect(checks).toMatch(/"b" cost 1, limit 9 per 1m, token-bucket, burst 20, key fl:app\.b~\S+:60000b:all;/);
+    expect(checks).toMatch(
+      /"b" cost 1, limit 9 per 1m, token-bucket, burst 20, key fl:app\.b~\S+:60000b:all;/,
+    );
     expect(checks).toMatch(
       /"c" cost 1, limit 9 per \d+d until \S+Z, key fl:app\.c~\S+:month\+15@asia\/tokyo:all;/,
     );

@@ -131,30 +131,34 @@ interface Charge {
   readonly token: number;
 }
 
+/** With refunds, or with a clock that is set back: what a refund leaves of charges that count no more may then differ. */
+type Way = 'refunds' | 'clock set back';
+
 /** A history on the script and on its twin. */
 class History {
   private readonly counters: readonly Counter[];
   private readonly charges: Charge[] = [];
-  /** The times until which clients were told to wait. */
+  /** The times until which clients must wait, according to their denials. */
   private waits: number[] = [];
 
   constructor(
     private readonly specs: readonly CounterSpec[],
     private readonly script: FakeTimeScript,
     private readonly key: (index: number) => string,
+    private readonly way: Way,
   ) {
     this.counters = specs.map(newCounter);
   }
 
   async play(operation: Operation): Promise<void> {
     if (operation.type === 'advance') {
-      this.script.nowMs += operation.ms;
+      this.script.nowMs += this.way === 'refunds' ? Math.abs(operation.ms) : operation.ms;
       return;
     }
     if (operation.type === 'wait') {
       // exactly as long as the script said, or a millisecond off
       const atMs = this.waits[operation.which % this.waits.length];
-      if (atMs !== undefined) this.script.nowMs = atMs + operation.off;
+      if (atMs !== undefined) this.script.nowMs = Math.max(atMs + operation.off, this.script.nowMs);
       return;
     }
     const requests = operation.requests.flatMap((wish) => this.requestOf(wish));
@@ -182,7 +186,7 @@ class History {
   private requestOf(wish: Wish): MixedRequest[] {
     if (wish.type !== 'refund')
       return [{ type: wish.type, checks: wish.uses.map((use) => this.checkOf(use)) }];
-    if (this.charges.length === 0) return [];
+    if (this.way !== 'refunds' || this.charges.length === 0) return [];
     const [charge] = this.charges.splice(wish.which % this.charges.length, 1);
     return [{ type: 'refund', ...charge! }];
   }
@@ -242,30 +246,93 @@ function withoutTokens(answer: Answer): unknown {
 
 describe('lua/consume-mixed.lua and its twin', () => {
   const suite = redisSuite();
+  let run = 0;
+
+  async function playBoth(
+    specs: readonly CounterSpec[],
+    history: readonly Operation[],
+    way: Way,
+  ): Promise<void> {
+    const namespace = `${suite.namespace}:${run++}`;
+    const script = new FakeTimeScript(suite.client, `${namespace}:ends`);
+    script.nowMs = START;
+    const both = new History(specs, script, (index) => `${namespace}:${index}`, way);
+    try {
+      for (const operation of history) await both.play(operation);
+    } finally {
+      const keys = await keysOf(suite.client, namespace);
+      const ends = await script.ends();
+      if (keys.length > 0) await suite.client.del(...keys);
+      // each has an expiry
+      expect(keys.filter((key) => !key.endsWith(':ends') && !(key in ends))).toEqual([]);
+    }
+  }
 
   it(`give the same answers to the same ${HISTORIES} histories`, async () => {
-    let run = 0;
+    const specs = fc.array(counters, { minLength: 1, maxLength: 3 });
+    const ways = fc.constantFrom<Way[]>('refunds', 'clock set back');
+    const histories = fc.array(operations, { minLength: 1, maxLength: 40, size: 'max' });
+    await fc.assert(fc.asyncProperty(specs, histories, ways, playBoth), {
+      numRuns: HISTORIES,
+      ...(process.env['SEED'] ? { seed: Number(process.env['SEED']) } : {}),
+    });
+  }, 600_000);
+
+  it('give the same answers for buckets of large numbers', async () => {
+    const bucket = fc.record({
+      kind: fc
+        .constantFrom(2 ** 33, 10_000_000_019)
+        .map((burst): CounterKind => ({ type: 'token-bucket', burst })),
+      windowMs: fc.constantFrom(86_400_001, 2_592_000_000, 31_536_000_001, 2 ** 44),
+      limit: fc.constantFrom(1_000_003, 10_000_019, 2 ** 33 - 1),
+      block: fc.constant(undefined),
+    });
+    const history = fc.array(
+      fc.record({
+        cost: fc.integer({ min: 0, max: 2 ** 33 }),
+        ms: fc.nat(3_000_000_000),
+        mustRead: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 12, size: 'max' },
+    );
+    const steps = history.map((ones) =>
+      ones.flatMap(({ cost, ms, mustRead }): Operation[] => {
+        const use = { at: 0, limit: 0, cost, countDenied: false, shadow: false };
+        return [
+          { type: 'call', requests: [{ type: 'consume', uses: [use] }], mustRead },
+          { type: 'advance', ms },
+        ];
+      }),
+    );
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(counters, { minLength: 1, maxLength: 3 }),
-        fc.array(operations, { minLength: 1, maxLength: 40, size: 'max' }),
-        async (specs, history) => {
-          const namespace = `${suite.namespace}:${run++}`;
-          const script = new FakeTimeScript(suite.client, `${namespace}:ends`);
-          script.nowMs = START;
-          const both = new History(specs, script, (index) => `${namespace}:${index}`);
-          try {
-            for (const operation of history) await both.play(operation);
-          } finally {
-            const keys = await keysOf(suite.client, namespace);
-            const ends = await script.ends();
-            if (keys.length > 0) await suite.client.del(...keys);
-            // each has an expiry
-            expect(keys.filter((key) => !key.endsWith(':ends') && !(key in ends))).toEqual([]);
-          }
-        },
+      fc.asyncProperty(bucket, steps, (spec, operationsOfOne) =>
+        playBoth([spec], operationsOfOne, 'refunds'),
       ),
-      { numRuns: HISTORIES, ...(process.env['SEED'] ? { seed: Number(process.env['SEED']) } : {}) },
+      { numRuns: HISTORIES / 2 },
     );
   }, 600_000);
+
+  it('counts on in a sliding window when all that it ever counted exceeds 2^53', async () => {
+    const key = `${suite.namespace}:0`;
+    const script = new FakeTimeScript(suite.client, `${suite.namespace}:ends`);
+    const charge = async (afterMs: number, cost: number): Promise<Answer> => {
+      script.nowMs += afterMs;
+      const kind = { type: 'sliding-window' } as const;
+      const check = { key, kind, windowMs: 1_600, limit: Infinity, cost, countDenied: false, shadow: false };
+      return (await script.call([{ type: 'consume', checks: [{ ...check, block: undefined }] }]))[0]!;
+    };
+    const half = 2 ** 52;
+    for (const [afterMs, cost, used] of [
+      [0, half, half],
+      [1_600, 1, half + 1],
+      // the first charge counts no more
+      [100, 2, 3],
+      [0, half, half + 3],
+      [0, 4, half + 7],
+      [1_600, half - 8, MAX - 1],
+      [100, 8, half],
+    ] as const)
+      expect(await charge(afterMs, cost)).toMatchObject([{ used }]);
+    await suite.client.del(key, `${suite.namespace}:ends`);
+  });
 });

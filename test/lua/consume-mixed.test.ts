@@ -209,7 +209,7 @@ describe('lua/consume-mixed.lua', () => {
     it.each([
       ['a list', (key: string) => client.lpush(key, 'x')],
       ['a hash', (key: string) => client.hset(key, 'x', 1)],
-      ['a text', (key: string) => client.set(key, 'abc')],
+      ['a word', (key: string) => client.set(key, 'abc')],
       ['an empty text', (key: string) => client.set(key, '')],
       ['a fraction', (key: string) => client.set(key, '1.5')],
       ['19 characters', (key: string) => client.set(key, '4'.padEnd(19, 'x'))],
@@ -231,6 +231,15 @@ describe('lua/consume-mixed.lua', () => {
       [
         '152 bytes of endless numbers',
         (key: string) => client.set(key, doubles(...new Array<number>(19).fill(Infinity))),
+      ],
+      ['16 bytes of fractions', (key: string) => client.set(key, doubles(1.5, Date.now() + HOUR))],
+      ['24 bytes of fractions', (key: string) => client.set(key, doubles(Date.now() - 1, 1.5, 0))],
+      [
+        '152 bytes of fractions',
+        (key: string) => {
+          const totals = new Array<number>(17).fill(2.5);
+          return client.set(key, doubles(Math.floor((Date.now() * 16) / HOUR), ...totals, 0));
+        },
       ],
       ['a state that is cut off', (key: string) => client.set(key, doubles(1, 2, 3).subarray(0, 23))],
     ])('returns an error for %s to the request that uses it, and charges nothing of it', async (_, spoil) => {
@@ -353,7 +362,7 @@ describe('lua/consume-mixed.lua', () => {
       expect(await client.get(at('a'))).toBe('3');
     });
 
-    it.each(['-5', '0'])('of %s is no counter', async (value) => {
+    it.each(['-5', '0'])('of %s is not a counter', async (value) => {
       await client.set(at('a'), value);
       expect(await consume(checkOf('fixed-window'))).toMatchObject([{ used: 1, resetAfterMs: HOUR }]);
     });
@@ -410,6 +419,21 @@ describe('lua/consume-mixed.lua', () => {
     const next = await one(check);
     expect(next.allowed).toBe(true);
     expect(next.resetAfterMs).toBeGreaterThan(HOUR - 1_000);
+  });
+
+  it('reads a bucket that nothing flows into', async () => {
+    const bucket = checkOf('token-bucket', { limit: 0 });
+    expect(await one({ ...bucket, cost: 0 })).toMatchObject({ allowed: true, used: 0, resetAfterMs: 0 });
+    expect(await one(bucket)).toMatchObject({ allowed: false, used: 0, retryAfterMs: HOUR });
+  });
+
+  it('refunds only the sub-window of a sliding window that was charged', async () => {
+    const own = checkOf('sliding-window', { windowMs: 1_600, limit: 9 });
+    const { token } = await one({ ...own, cost: 2 });
+    await sleep(110);
+    await one({ ...own, cost: 3 });
+    const [answer] = await callMixed(client, [{ type: 'refund', check: { ...own, cost: 9 }, token: token! }]);
+    expect(answer).toMatchObject([{ used: 3 }]);
   });
 
   it('never lets more than the limit of a sliding window pass in its length, in real time', async () => {

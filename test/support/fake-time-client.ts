@@ -1,4 +1,4 @@
-import { Cluster, Redis } from 'ioredis';
+import { type Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from '../../src/store/redis/redis-option.js';
 import { Script } from '../../src/store/redis/script.js';
 import { FAKE_TIME } from './fake-time.js';

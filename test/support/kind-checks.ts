@@ -27,7 +27,12 @@ export const KIND_CASES: readonly KindCase[] = [undefined, ONE_BLOCK].flatMap((b
 );
 
 /** A check on a counter of a kind, with a window of 1.6 s: a sub-window has 100 ms. */
-export function checkOf({ type, block }: Omit<KindCase, 'name'>, key: string, nowMs: number, parts: KindParts = {}): Check {
+export function checkOf(
+  { type, block }: Omit<KindCase, 'name'>,
+  key: string,
+  nowMs: number,
+  parts: KindParts = {},
+): Check {
   const { windowMs = 1_600, limit = 5 } = parts;
   const kind: CounterKind =
     type === 'calendar'

@@ -110,10 +110,12 @@ function lengthOf(windowMs: number): number {
 
 /** A check on one of the counters of a list. */
 export function checkOn(list: readonly CounterSpec[], use: Use, nowMs: number, skew = 0): Check {
-  const { countDenied, shadow } = use;
+  const { countDenied } = use;
   const index = use.at % list.length;
   const spec = list[index]!;
   const { type, block } = spec;
+  // a shadow rule has no block
+  const shadow = use.shadow && block === undefined;
   const kind = kindOf(spec, nowMs, skew);
   const windowMs = kind.type === 'calendar' ? kind.endsAtMs - kind.startsAtMs : spec.windowMs;
   const isPlain = type === 'fixed-window' && block === undefined;
@@ -122,7 +124,16 @@ export function checkOn(list: readonly CounterSpec[], use: Use, nowMs: number, s
   const limit = type === 'token-bucket' ? spec.refill : own;
   // lua/consume.lua refunds nothing to a plain counter that has reached its end
   const cost = isPlain && (countDenied || limit === Infinity) ? Math.min(use.cost, 1_000) : use.cost;
-  return check(keyOf(list, index), { group: 'random', windowMs, kind, limit, cost, block, countDenied, shadow });
+  return check(keyOf(list, index), {
+    group: 'random',
+    windowMs,
+    kind,
+    limit,
+    cost,
+    block,
+    countDenied,
+    shadow,
+  });
 }
 
 /** The key of a counter of a list. */

@@ -7,7 +7,7 @@ interface Amount {
   readonly part: number;
 }
 
-/** What was taken out of a bucket and has not flowed in again at a time. */
+/** The amount that was taken out of a bucket and has not flowed in again, at a time. */
 export interface BucketState extends Amount {
   readonly sinceMs: number;
 }

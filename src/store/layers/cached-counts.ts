@@ -14,7 +14,7 @@ export interface CachedCount {
 }
 
 /** A counter denies the same cost, and a higher one, up to a time. */
-export interface CachedDenial {
+interface CachedDenial {
   readonly cost: number;
   readonly limit: number;
   readonly capacity: number;

@@ -83,7 +83,11 @@ export class FallbackStore extends StoreLayer implements Store {
     if (this.fallbackShare === 1) return check;
     if (kind.type !== 'token-bucket') return { ...check, limit: this.shareOf(limit, cost) };
     // a bucket must have room for the cost, but need not refill it in one window
-    return { ...check, limit: this.shareOf(limit, 1), kind: { ...kind, burst: this.shareOf(kind.burst, cost) } };
+    return {
+      ...check,
+      limit: this.shareOf(limit, 1),
+      kind: { ...kind, burst: this.shareOf(kind.burst, cost) },
+    };
   }
 
   private shareOf(units: number, cost: number): number {

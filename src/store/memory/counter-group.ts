@@ -16,7 +16,7 @@ export interface Counter {
   endsAtMs: number;
   /** Units of a fixed window. */
   used: number;
-  /** What it holds, if it is not a fixed window, or blocks or remembers blocks. */
+  /** Its content, if it is not a fixed window, or if it blocks or remembers blocks. */
   mixed: Counted | undefined;
   readonly group: CounterGroup;
   byExpiry: Link | undefined;
@@ -90,7 +90,7 @@ export class CounterGroup {
     return true;
   }
 
-  /** Puts a counter that was charged behind the others: it expires later now. */
+  /** Moves a counter that was charged to the end: it expires later now. */
   requeue(counter: Counter, isAtLimit: boolean): void {
     this.byExpiry.remove(counter);
     this.byExpiry.push(counter);

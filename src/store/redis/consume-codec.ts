@@ -183,7 +183,10 @@ function createdBy(checks: readonly Check[], results: readonly CheckResult[]): n
 function resolve(request: PendingRequest, results: CheckResult[], ends: readonly number[]): void {
   if (request.onTokens !== undefined) {
     // without an end there is nothing to refund
-    const tokens = request.counters.map(({ keyIndex }) => ends[keyIndex - 1] || NO_TOKEN);
+    const tokens = request.counters.map(({ keyIndex }) => {
+      const end = ends[keyIndex - 1] ?? 0;
+      return end === 0 ? NO_TOKEN : end;
+    });
     request.onTokens(tokens, results);
   }
   request.resolve(results);

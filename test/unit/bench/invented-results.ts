@@ -116,13 +116,56 @@ const growth = [
   },
 ];
 
+/** A row of the kinds of counters, `times` as slow as the minimal script. */
+const kindRow = (name: string, times: number) => ({
+  ...{ name, bytes: name === 'minimal script' ? undefined : 88 },
+  ...{ cpu: around(times, 0.05), cpuUs: around(1.4 * times, 0.1), cpuToFixed: around(times / 1.1, 0.06) },
+});
+
+const kindRows = [
+  kindRow('minimal script', 1),
+  kindRow('fixed window, passes', 1.1),
+  kindRow('sliding window, passes', 1.62),
+  kindRow('token bucket, passes', 2.42),
+  kindRow('sliding window, next', 2.1),
+  kindRow('fixed window with blockFor, new', 1.8),
+  kindRow('calendar, denied', 3),
+];
+
+const change = (ratio: number) => ({
+  before: around(1.5, 0.1),
+  now: around(1.5 * ratio, 0.1),
+  ratio: around(ratio, 0.004),
+});
+
+const costs = (us: number, calls: number) => ({
+  ...{ serverUs: around(us, 0.4), scriptUs: around(us / 2, 0.2) },
+  ...{ calls: around(calls, 0), clientUs: around(us * 1.5, 0.9) },
+});
+
+const algorithms = {
+  kinds: [
+    { checks: 1, rows: kindRows },
+    { checks: 32, rows: [...kindRows, kindRow('one of each, passes', 1.9)] },
+  ],
+  before: [
+    { checks: 1, state: 'passes', script: change(0.98), cpu: change(0.97) },
+    { checks: 1, state: 'denied', script: change(1.21), cpu: change(1.2) },
+    { checks: 32, state: 'passes', script: change(1.01), cpu: change(1.028) },
+  ],
+  peers: [
+    { name: 'ours, token bucket', passes: costs(2.8, 0.009), denied: costs(0.13, 0.0005) },
+    { name: 'bursty, above the rate', passes: costs(14.2, 2), denied: costs(14.6, 2) },
+  ],
+};
+
 const origin = {
   date: '2030-01-02',
   machine: { processor: 'Invented CPU', cores: 4 },
   versions: {
     ...{ node: 'v20.20.2', '@nestjs/core': '12.5.1', ioredis: '6.0.0', redis: '7.0.15' },
     ...{ '@nestjs/throttler': '6.7.1', '@nest-lab/throttler-storage-redis': '1.2.0' },
-    'rate-limiter-flexible': '11.4.0',
+    ...{ 'rate-limiter-flexible': '11.4.0', '@upstash/ratelimit': '2.2.0' },
   },
 };
 
@@ -130,7 +173,7 @@ const origin = {
 export const results = {
   measured: {
     ...{ 'rate fastify': origin, 'rate express': origin, 'http fastify': origin, 'http express': origin },
-    ...{ store: origin, growth: origin },
+    ...{ store: origin, growth: origin, algorithms: origin },
   },
   rate: {
     fastify: { ...conditions, rows: rowsOf(1, () => 4000), goals },
@@ -153,6 +196,7 @@ export const results = {
     },
     { title: '32 checks a request, 16 requests in flight', rows: storeRows },
   ],
+  algorithms,
   longestCalls: [{ name: '128 requests of 1 check', medianMs: 0.1, maxMs: 0.21 }],
   growth,
 };

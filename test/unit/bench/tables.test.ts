@@ -5,6 +5,8 @@ const bench = (file: string) => import(new URL(`../../../bench/${file}`, import.
 const { differences, fillBlocks, loadTables } = await bench('tables.mjs');
 const { labelOf } = await bench('labels.mjs');
 const { VARIANTS } = await bench('apps/variants.mjs');
+const { labelOf: kindLabelOf } = await bench('algorithms-tables.mjs');
+const { VARIANTS: KINDS_OF_COUNTERS } = await bench('algorithms/variants.mjs');
 const tables: Record<string, (from: object) => string | undefined> = await loadTables();
 
 const measured = JSON.parse(readFileSync(new URL('../../../bench/results.json', import.meta.url), 'utf8'));
@@ -83,13 +85,34 @@ describe('the tables', () => {
 
     expect(conditions(results)).toBe('| date | 2030-01-02 |');
     expect(conditions({ ...results, measured: { ...results.measured, store } })).toContain(
-      'saturated on Express, growth; 2030-01-03: the store alone |',
+      'saturated on Express, growth, the kinds of counter; 2030-01-03: the store alone |',
     );
   });
 
   it('show figures of one block without an interval', () => {
     const row = { ...results.http.fastify[1], from: null, to: null };
     expect(tables['saturated']!({ http: { fastify: [row] } })).toContain('| 0.72 | 1.39 |');
+  });
+
+  it('show the kinds of counters by the checks of a call, and other libraries', () => {
+    expect(rowsOf('algorithms')).toEqual(
+      expect.arrayContaining([
+        '| sliding window | 1.62 (1.57 to 1.67) | 2.27 | 1.62 (1.57 to 1.67) | 2.27 | 88 |',
+        '| sliding window, first request in a sub-window | 2.10 (2.05 to 2.15) | 2.94 | 2.10 (2.05 to 2.15) | 2.94 | 88 |',
+        '| all five kinds in one call | | | 1.90 (1.85 to 1.95) | 2.66 | 88 |',
+      ]),
+    );
+    expect(rowsOf('algorithms against before')).toContain(
+      '| 1 check per call, over the limit | 1.50 | 1.80 | 1.200 (1.196 to 1.204) | 1.210 (1.206 to 1.214) |',
+    );
+    expect(rowsOf('algorithms of other libraries')).toContain(
+      '| nestjs-freq-limit, token bucket | 2.80 (2.40 to 3.20) | 1.40 | 0.01 | 4.20 (3.30 to 5.10) | 0.13 (−0.27 to 0.53) | 0.00 | 0.20 (−0.71 to 1.10) |',
+    );
+  });
+
+  it('have words for each kind of counter', () => {
+    const names = Object.keys(KINDS_OF_COUNTERS);
+    expect(names.filter((name) => kindLabelOf(name) === name)).toEqual([]);
   });
 
   it('say whether a goal is met', () => {
@@ -101,6 +124,10 @@ describe('the tables', () => {
         '≤ 1.5 µs | 2.4 (2.1 to 2.7) | no |',
         '≥ 0.85 × | 0.87 (0.83 to 0.92) | not sure |',
         '≥ 0.95 × | 0.93 (0.89 to 0.98) | not sure |',
+        '≤ 1.7 × | 1.62 (1.57 to 1.67) | yes |',
+        '≤ 2.1 × | 2.42 (2.37 to 2.47) | no |',
+        '≤ 1.03 × | 0.970 (0.966 to 0.974) | yes |',
+        '≤ 1.03 × | 1.028 (1.024 to 1.032) | not sure |',
       ]),
     );
   });

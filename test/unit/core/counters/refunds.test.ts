@@ -101,6 +101,14 @@ describe.each(WINDOWS.map((kind) => [kind.type, kind] as const))('a refund of a 
   });
 });
 
+it('refunds only the sub-window of a sliding window that was charged', () => {
+  const kind: CounterKind = { type: 'sliding-window' };
+  const counter = newCounter();
+  const { token } = decide([checkOf(kind, 2)], [counter], START)[0]!;
+  decide([checkOf(kind, 3)], [counter], START + 10);
+  expect(refund(checkOf(kind, 9), counter, token!, START + 20).used).toBe(3);
+});
+
 describe('a refund of a token bucket', () => {
   it('gives back what has not flowed in since the charge', () => {
     const counter = newCounter();

@@ -10,7 +10,7 @@ import {
 } from '../../../../src/core/counters/counter.js';
 import { decide, type Decision, peek } from '../../../../src/core/counters/decide.js';
 
-// retryAfterMs and resetAfterMs are exact: after so many milliseconds it is so, and a millisecond earlier it is not.
+// retryAfterMs and resetAfterMs are exact: they are right after this many milliseconds, and wrong a millisecond earlier.
 
 const RUNS = Number(process.env['WAIT_RUNS'] ?? 2_000);
 const MAX = Number.MAX_SAFE_INTEGER;
@@ -55,7 +55,7 @@ const histories = fc.record({
   ),
 });
 
-/** What is left of a counter at a time. */
+/** The state of a counter at a time. */
 function isNew(counter: Counter, check: CountedCheck, nowMs: number): boolean {
   const copy = structuredClone(counter);
   return !isBlocked(copy, nowMs) && stateAt(copy, check, nowMs) === undefined;

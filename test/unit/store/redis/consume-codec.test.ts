@@ -167,7 +167,11 @@ describe('a call that asks for the ends of windows', () => {
   function asking(...requests: { checks: readonly Check[]; wants: boolean }[]): AnsweredBatch {
     heard.length = 0;
     return batchWith(
-      requests.map(({ checks, wants }) => ({ checks, charging: true, onTokens: wants ? onTokens : undefined })),
+      requests.map(({ checks, wants }) => ({
+        checks,
+        charging: true,
+        onTokens: wants ? onTokens : undefined,
+      })),
     );
   }
 

@@ -1,0 +1,102 @@
+// The tables about the kinds of counters.
+import { number, table, threeDigits, threeDigitsWithInterval, whole, withInterval } from './markdown.mjs';
+
+const KINDS = {
+  'minimal script': 'a script with `INCR` and `PTTL`, without limits',
+  'fixed window': 'fixed window',
+  'sliding window': 'sliding window',
+  'token bucket': 'token bucket',
+  calendar: 'calendar window',
+  'fixed window with blockFor': 'fixed window with `blockFor`',
+  'one of each': 'all five kinds in one call',
+};
+
+const STATES = {
+  passes: '',
+  next: ', first request in a sub-window',
+  new: ', new counter',
+  denied: ', over the limit',
+};
+
+/** What a check costs Redis, by the kind and the state of its counter, and by the checks of a call. */
+function kinds({ algorithms }) {
+  if (algorithms === undefined) return undefined;
+  const sections = algorithms.kinds;
+  const names = [...new Set(sections.flatMap(({ rows }) => rows.map(({ name }) => name)))];
+  const rowOf = ({ rows }, name) => rows.find((row) => row.name === name);
+  return table(
+    ['per check', ...sections.flatMap(headOf), 'bytes of a counter'],
+    names.map((name) => [
+      labelOf(name),
+      ...sections.flatMap((section) => cellsOf(rowOf(section, name))),
+      whole(rowOf(sections.at(-1), name)?.bytes),
+    ]),
+  );
+}
+
+export function labelOf(name) {
+  const [kind, state = 'passes'] = name.split(', ');
+  return (KINDS[kind] ?? kind) + (STATES[state] ?? `, ${state}`);
+}
+
+const headOf = ({ checks }) => [`${callOf(checks)}: Redis CPU, ratio`, 'µs'];
+
+const callOf = (checks) => (checks === 1 ? '1 check per call' : `${checks} checks`);
+
+const cellsOf = (row) =>
+  row === undefined
+    ? [undefined, undefined]
+    : [threeDigitsWithInterval(row.cpu), threeDigits(row.cpuUs.mean)];
+
+/** The fixed window, compared to its script before there were other kinds. */
+function againstBefore({ algorithms }) {
+  return (
+    algorithms &&
+    table(
+      ['fixed window', 'Redis CPU before, µs', 'now, µs', 'ratio', 'time in the script, ratio'],
+      algorithms.before.map(({ checks, state, script, cpu }) => [
+        callOf(checks) + STATES[state],
+        ...[cpu.before, cpu.now].map(({ mean }) => threeDigits(mean)),
+        ...[cpu.ratio, script.ratio].map((ratio) => withInterval(ratio, 3)),
+      ]),
+    )
+  );
+}
+
+const LIMITERS = {
+  'ours, sliding window': 'nestjs-freq-limit, sliding window',
+  'ours, token bucket': 'nestjs-freq-limit, token bucket',
+  'ours, sliding window, no coalescing': 'nestjs-freq-limit, sliding window, `coalesce: false`',
+  'ours, token bucket, no coalescing': 'nestjs-freq-limit, token bucket, `coalesce: false`',
+  'upstash, sliding window': '@upstash/ratelimit, sliding window (an estimate from two fixed windows)',
+  'upstash, token bucket': '@upstash/ratelimit, token bucket',
+  'bursty, within the rate': 'rate-limiter-flexible, BurstyRateLimiter, within the rate',
+  'bursty, above the rate': 'rate-limiter-flexible, BurstyRateLimiter, above the rate',
+};
+
+/** Other libraries, with one limit per request. */
+function peers({ algorithms }) {
+  const calls = (state) => number(state.calls.mean, 2);
+  return (
+    algorithms &&
+    table(
+      [
+        ...['per request', 'Redis CPU, µs', 'of it in the script', 'Redis calls', 'CPU of the process, µs'],
+        ...['denied: Redis CPU, µs', 'Redis calls', 'CPU of the process, µs'],
+      ],
+      algorithms.peers.map(({ name, passes, denied }) => [
+        LIMITERS[name] ?? name,
+        ...[threeDigitsWithInterval(passes.serverUs), threeDigits(passes.scriptUs.mean), calls(passes)],
+        threeDigitsWithInterval(passes.clientUs),
+        ...[threeDigitsWithInterval(denied.serverUs), calls(denied)],
+        threeDigitsWithInterval(denied.clientUs),
+      ]),
+    )
+  );
+}
+
+export const tables = {
+  algorithms: kinds,
+  'algorithms against before': againstBefore,
+  'algorithms of other libraries': peers,
+};
