@@ -111,8 +111,7 @@ export function describeBlocks(name: string, start: () => Promise<TimedSubject>)
       for (const other of others) await subject.store.consume([other, shut]);
       await subject.store.consume([...others, of(), shut]);
       expect(await one(of())).toMatchObject({ blocked: true });
-      for (const other of others)
-        expect((await subject.store.peek([other]))[0]).toMatchObject({ used: 0 });
+      for (const other of others) expect((await subject.store.peek([other]))[0]).toMatchObject({ used: 0 });
     });
 
     it('does not begin by a peek, nor by a request that costs nothing', async () => {

@@ -17,10 +17,10 @@ const turns = fc.array(
       { weight: 3, arbitrary: fc.integer({ min: 0, max: 40 }) },
       fc.integer({ min: 0, max: 300 }),
     ),
-    costs: fc.array(
-      fc.oneof({ weight: 4, arbitrary: fc.constant(1) }, fc.integer({ min: 0, max: 9 })),
-      { minLength: 1, maxLength: 8 },
-    ),
+    costs: fc.array(fc.oneof({ weight: 4, arbitrary: fc.constant(1) }, fc.integer({ min: 0, max: 9 })), {
+      minLength: 1,
+      maxLength: 8,
+    }),
     countDenied: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.boolean()),
     isRefunded: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.boolean()),
   }),
@@ -123,16 +123,22 @@ export function describePromises(name: string, start: () => Promise<TimedSubject
 
     it('of a calendar holds: at most the limit between two boundaries, though clocks differ', async () => {
       await assert(
-        fc.asyncProperty(windows, limits, turns, fc.constantFrom(-1, 0), async (windowMs, limit, history, skew) => {
-          const period = (): CounterKind => periodAt(subject.clock.nowMs, windowMs, skew);
-          const passed = await play(history, counter(period, { windowMs, limit }));
-          const periods = new Map<number, number>();
-          for (const { atMs, cost } of passed) {
-            const { endsAtMs } = periodAt(atMs, windowMs);
-            periods.set(endsAtMs, (periods.get(endsAtMs) ?? 0) + cost);
-          }
-          for (const units of periods.values()) expect(units).toBeLessThanOrEqual(limit);
-        }),
+        fc.asyncProperty(
+          windows,
+          limits,
+          turns,
+          fc.constantFrom(-1, 0),
+          async (windowMs, limit, history, skew) => {
+            const period = (): CounterKind => periodAt(subject.clock.nowMs, windowMs, skew);
+            const passed = await play(history, counter(period, { windowMs, limit }));
+            const periods = new Map<number, number>();
+            for (const { atMs, cost } of passed) {
+              const { endsAtMs } = periodAt(atMs, windowMs);
+              periods.set(endsAtMs, (periods.get(endsAtMs) ?? 0) + cost);
+            }
+            for (const units of periods.values()) expect(units).toBeLessThanOrEqual(limit);
+          },
+        ),
       );
     }, 60_000);
 

@@ -149,7 +149,12 @@ describe("counters of all kinds by the server's own clock", () => {
       () => checkOf({ type, block: undefined }, key, Date.now(), { windowMs, limit }),
       1_300,
     );
-    const most = { 'fixed-window': 2 * limit, 'sliding-window': limit, 'token-bucket': 2 * limit, calendar: limit };
+    const most = {
+      'fixed-window': 2 * limit,
+      'sliding-window': limit,
+      'token-bucket': 2 * limit,
+      calendar: limit,
+    };
     expect(mostWithin(passed, WINDOW_MS)).toBeLessThanOrEqual(most[type]);
     // and it does let requests pass: a sliding window 3 times, and another one at least as often
     expect(passed.length).toBeGreaterThanOrEqual(type === 'calendar' ? limit : 3 * limit);

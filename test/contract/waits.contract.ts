@@ -17,10 +17,7 @@ interface Step {
 }
 
 const step = fc.record({
-  afterMs: fc.oneof(
-    fc.constantFrom(0, 0, 0, 1, 6, 7, 62, 63, 400, 999),
-    fc.integer({ min: 0, max: 2_000 }),
-  ),
+  afterMs: fc.oneof(fc.constantFrom(0, 0, 0, 1, 6, 7, 62, 63, 400, 999), fc.integer({ min: 0, max: 2_000 })),
   use: uses({ shadows: false }),
 });
 
@@ -112,7 +109,8 @@ export function describeWaits(name: string, start: () => Promise<TimedSubject>):
           const use: Use = { at: 0, limit: 1, cost: 1, countDenied: false, shadow: false };
           const run = ++serial;
           const results = [];
-          for (let i = 0; i < 2; i++) results.push(...(await subject.store.consume([checkOf(run, spec, use)])));
+          for (let i = 0; i < 2; i++)
+            results.push(...(await subject.store.consume([checkOf(run, spec, use)])));
           expect(results.map(({ allowed }) => allowed)).toEqual([true, false]);
           for (const { used, resetAfterMs, windowMs: lengthMs } of results) {
             expect(used).toBe(1);
