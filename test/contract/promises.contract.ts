@@ -69,7 +69,7 @@ export function describePromises(name: string, start: () => Promise<TimedSubject
       for (const { afterMs, costs, countDenied, isRefunded } of history) {
         clock.nowMs += afterMs;
         const requests = costs.map((cost) => [of({ cost, countDenied })]);
-        const all = await Promise.all(requests.map((checks) => store.consume(checks, true)));
+        const all = await Promise.all(requests.map(async (checks) => store.consume(checks, true)));
         for (const [i, results] of all.entries()) {
           if (!passesAll(requests[i]!, results)) continue;
           if (isRefunded) await store.refund(requests[i]!, results);

@@ -68,7 +68,7 @@ describe('counters of all kinds in Redis', () => {
     const of = (kind: typeof before): Check =>
       check('boundary', { kind, windowMs: kind.endsAtMs - kind.startsAtMs, limit: 3, group: 'calendar' });
     expect(of(before).windowMs).not.toBe(of(after).windowMs);
-    const turn = [before, after, before, after, after].map((kind) => subject.store.consume([of(kind)]));
+    const turn = [before, after, before, after, after].map(async (kind) => subject.store.consume([of(kind)]));
     const results = (await Promise.all(turn)).flat();
     expect(results.map(({ used, allowed }) => [used, allowed])).toEqual([
       [1, true],

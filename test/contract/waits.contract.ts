@@ -11,11 +11,6 @@ const RUNS = Number(process.env['WAIT_RUNS'] ?? 300);
 
 const START = 1_760_000_000_123;
 
-interface Step {
-  readonly afterMs: number;
-  readonly use: Use;
-}
-
 const step = fc.record({
   afterMs: fc.oneof(fc.constantFrom(0, 0, 0, 1, 6, 7, 62, 63, 400, 999), fc.integer({ min: 0, max: 2_000 })),
   use: uses({ shadows: false }),

@@ -127,10 +127,9 @@ describe('a fixed window in memory', () => {
 
   it('that another rule has blocked is not unblocked by a refund', () => {
     const { store, one } = make();
-    const charged = store.consume([fixed()], true);
-    for (let i = 0; i < 2; i++) one(fixed({ block: BLOCK }));
+    const charged = store.consume([fixed({ cost: 2 })], true);
     expect(one(fixed({ block: BLOCK }))).toMatchObject({ blocked: true });
-    store.refund([fixed()], charged);
+    store.refund([fixed({ cost: 2 })], charged);
     expect(one(fixed({ block: BLOCK }))).toMatchObject({ blocked: true });
     expect(one(fixed())).toMatchObject({ allowed: false });
   });
