@@ -594,7 +594,7 @@ if not all_pass then
       refund(i, limit, costs[j])
     elseif not problems[i] then
       local units = used[i] + costs[j]
-      excess[j] = units > limit and units - limit or 0
+      excess[j] = units > limit and costs[j] - (limit - used[i]) or 0
       if excess[j] > 0 and mode == SHADOW then
         -- a shadow rule does not count what it would deny
         units = used[i]
@@ -679,7 +679,8 @@ if not all_pass then
       elseif denied or blocks > blocks_before then
         answer(3 * n - 2, j, before)
       end
-      charged[n] = charges[j] > 0 and charges[j] == costs[j] and keys[j] or 0
+      local i = keys[j]
+      charged[n] = charges[j] > 0 and charges[j] == costs[j] and not blocked_until[i] and i or 0
     end
     return at + 1
   end

@@ -84,8 +84,9 @@ export interface CheckResult {
   /** Milliseconds until no units count: the window or the block ends, or the bucket is full. 0 if none count. */
   readonly resetAfterMs: number;
   /**
-   * Milliseconds until this request would pass: 0 if it is allowed, else from 1 to the length of the window. A
-   * request whose cost is above the limit never passes.
+   * Milliseconds until this request would pass: 0 if it is allowed, else at least 1. A request whose cost is above the limit
+   * never passes. In a fixed window at most its length: of a request that is denied in the very millisecond in which the window
+   * opened, it is a millisecond too short.
    */
   readonly retryAfterMs: number;
   /** Where this result comes from. */
@@ -134,8 +135,10 @@ export interface Measured {
 
 /** Makes the result of a check on a counter of any kind. */
 export function toMeasuredResult(check: Check, measured: Measured, source: Source = 'store'): CheckResult {
-  const { name, limit, windowMs, cost } = check;
-  const { used, resetAfterMs, retryAfterMs, isBlocked } = measured;
+  const { name, limit, windowMs, cost, kind } = check;
+  const { used, resetAfterMs, isBlocked } = measured;
+  const isAtMostWindow = kind.type === 'fixed-window' && !isBlocked;
+  const retryAfterMs = isAtMostWindow ? Math.min(measured.retryAfterMs, windowMs) : measured.retryAfterMs;
   const result: CheckResult = {
     name,
     allowed: retryAfterMs === 0,
@@ -151,9 +154,28 @@ export function toMeasuredResult(check: Check, measured: Measured, source: Sourc
   return isBlocked ? { ...result, blocked: true } : result;
 }
 
+/** The result of a check after a refund: what its counter holds has changed, and what it said about the request has not. */
+export function toRefundedResult(
+  check: Check,
+  result: CheckResult,
+  { used, resetAfterMs }: Pick<Measured, 'used' | 'resetAfterMs'>,
+): CheckResult {
+  if (isPlain(check)) return toResult(check, result.allowed, used, resetAfterMs, result.source);
+  return { ...result, used, remaining: Math.max(0, capacityOf(check) - used), resetAfterMs };
+}
+
 /** Whether a request passes: all its checks allow it, apart from those of shadow rules. */
 export function passesAll(checks: readonly Check[], results: readonly CheckResult[]): boolean {
   return results.every(({ allowed }, i) => allowed || checks[i]?.shadow === true);
+}
+
+/**
+ * Whether a check with this result begins a block. One that could never pass does not cross the limit.
+ * @param result of the check alone
+ */
+export function beginsBlock(check: Check, { allowed, blocked }: Pick<CheckResult, 'allowed' | 'blocked'>): boolean {
+  const { block, cost } = check;
+  return block !== undefined && cost > 0 && cost <= capacityOf(check) && !allowed && blocked !== true;
 }
 
 /** Whether the counter of a check is a fixed window without blocks: for these there is a faster script. */
@@ -178,7 +200,7 @@ export function toShadowResult(result: CheckResult, limit: number, isCharged: bo
   };
 }
 
-/** The last millisecond of a window still belongs to it, so a request passes one millisecond later. */
+/** The last millisecond of a window still belongs to it, so a request passes one millisecond later. At most the window. */
 function retryAfter(used: number, resetAfterMs: number, windowMs: number): number {
   return used === 0 ? windowMs : Math.min(resetAfterMs + 1, windowMs);
 }

@@ -1,5 +1,4 @@
-import { type Check, type CheckResult, isPlain, passesAll, toMeasuredResult, toResult } from './check.js';
-import { capacityOf } from './counter-kind.js';
+import { beginsBlock, type Check, type CheckResult, passesAll, toRefundedResult } from './check.js';
 import type { MaybePromise } from './maybe-promise.js';
 
 /** A store that decides each group of checks in one step. */
@@ -77,45 +76,39 @@ export async function peekBeforeConsume(
   const others = groups.filter((group) => !countsDenied(group));
   const peeked = peekAll(others, store);
   const charged = await consumeAll(chargedFirst, store);
+  const later = queuedSince(queuedAtMs, store);
   let rest: GroupResults;
   try {
     rest = await peeked;
-    const inTime = queuedSince(queuedAtMs, store);
-    rest = await (allPass(chargedFirst, charged) && allPass(others, rest)
-      ? consumeAll(others, inTime)
-      : beginBlocks(others, rest, inTime));
+    const passes = allPass(chargedFirst, charged) && allPass(others, rest);
+    rest = await (passes ? consumeAll(others, later) : beginBlocks(others, rest, later));
   } catch (error) {
     // the request's time is over, so the refund is not awaited
     refundAll(chargedFirst, charged, store).catch(() => undefined);
     throw error;
   }
-  const first =
-    allPass(chargedFirst, charged) && !allPass(others, rest)
-      ? await refundAll(chargedFirst, charged, store)
-      : charged;
+  const isDeniedLater = allPass(chargedFirst, charged) && !allPass(others, rest);
+  const first = isDeniedLater ? await refundAll(chargedFirst, charged, store) : charged;
   return inOriginalOrder([...chargedFirst, ...others], [...first, ...rest]);
 }
 
-/** Charges the groups that cross a limit with blocks: they deny, and begin them. */
+/** Charges the groups that cross a limit with blocks: they deny, and begin them. Nothing else is charged. */
 function beginBlocks(
   groups: readonly CheckGroup[],
-  resultsOf: GroupResults,
+  peeked: GroupResults,
   store: GroupStore,
 ): Promise<GroupResults> {
   return Promise.all(
     groups.map(async ({ checks }, g) => {
-      const results = resultsOf[g] ?? [];
-      if (!checks.some((check, i) => crosses(check, results[i]))) return results;
-      // another request may have been refunded since the peek
-      return refundGroup(checks, await store.consume(checks, true), store);
+      const results = peeked[g] ?? [];
+      if (!checks.some((check, i) => results[i] !== undefined && beginsBlock(check, results[i]))) return results;
+      const charged = await store.consume(checks, true);
+      if (!passesAll(checks, charged)) return charged;
+      // its counters have become lower since the peek, which has denied the request already
+      await refundGroup(checks, charged, store);
+      return results;
     }),
   );
-}
-
-function crosses(check: Check, result: CheckResult | undefined): boolean {
-  const { block, cost } = check;
-  if (block === undefined || cost === 0 || cost > capacityOf(check)) return false;
-  return result?.allowed === false && result.blocked !== true;
 }
 
 function countsDenied({ checks }: CheckGroup): boolean {
@@ -124,10 +117,24 @@ function countsDenied({ checks }: CheckGroup): boolean {
 
 /** The results that the groups would have if the request were denied. */
 function peekAll(groups: readonly CheckGroup[], store: PeekingStore): Promise<GroupResults> {
-  const peeked = Promise.all(groups.map(async ({ checks }) => asDenied(checks, await store.peek(checks))));
+  const peeked = Promise.all(groups.map(({ checks }) => peekTogether(checks, store)));
   // it may fail before it is awaited
   peeked.catch(() => undefined);
   return peeked;
+}
+
+/** Peeks at the checks of a group as `consume` decides them: each includes the costs of the checks before it. */
+async function peekTogether(checks: readonly Check[], store: PeekingStore): Promise<CheckResult[]> {
+  const costs = new Map<string, number>();
+  const together = checks.map((check) => {
+    const cost = (costs.get(check.key) ?? 0) + check.cost;
+    costs.set(check.key, cost);
+    return cost === check.cost ? check : { ...check, cost };
+  });
+  const results = await store.peek(together);
+  return results.map((result, i) =>
+    together[i] === checks[i] ? result : { ...result, cost: checks[i]?.cost ?? result.cost },
+  );
 }
 
 function queuedSince(queuedAtMs: number, store: GroupStore): GroupStore {
@@ -148,28 +155,6 @@ async function consumeAll(groups: readonly CheckGroup[], store: GroupStore): Pro
   // the request's time is over, so the refund is not awaited
   refunded.catch(() => undefined);
   throw failure.reason;
-}
-
-/** Turns peeked results into those of a denied request: each check includes the costs of the checks before it. */
-function asDenied(checks: readonly Check[], results: readonly CheckResult[]): CheckResult[] {
-  const costs = new Map<string, number>();
-  return results.map((result, i) => {
-    const check = checks[i];
-    if (check === undefined || result.source === 'allow') return result;
-    const before = costs.get(check.key) ?? 0;
-    costs.set(check.key, before + check.cost);
-    return before === 0 ? result : withCostsBefore(check, result, before);
-  });
-}
-
-function withCostsBefore(check: Check, result: CheckResult, costs: number): CheckResult {
-  const { used, limit, resetAfterMs, source, allowed } = result;
-  const isAllowed = allowed && used + costs + check.cost <= capacityOf({ ...check, limit });
-  if (isPlain(check)) return toResult({ ...check, limit }, isAllowed, used, resetAfterMs, source);
-  // after this time the counter is as new
-  return isAllowed || !allowed
-    ? result
-    : { ...result, allowed: false, retryAfterMs: Math.max(resetAfterMs, 1) };
 }
 
 function refundAll(
@@ -207,15 +192,10 @@ function withFinalCounts(
     const check = checks[i];
     const counter = check && latest.get(check.key);
     if (check === undefined || counter === undefined) return result;
-    const { limit, allowed, retryAfterMs, source, blocked = false } = result;
-    const { used, resetAfterMs } = counter;
-    const ofCheck = { ...check, limit };
-    return isPlain(check)
-      ? toResult(ofCheck, allowed, used, resetAfterMs, source)
-      : toMeasuredResult(ofCheck, { used, resetAfterMs, retryAfterMs, isBlocked: blocked }, source);
+    return toRefundedResult({ ...check, limit: result.limit }, result, counter);
   });
 }
 
 function allPass(groups: readonly CheckGroup[], resultsOf: GroupResults): boolean {
-  return resultsOf.every((results, g) => passesAll(groups[g]?.checks ?? [], results));
+  return groups.every(({ checks }, g) => passesAll(checks, resultsOf[g] ?? []));
 }

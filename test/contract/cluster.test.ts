@@ -2,7 +2,10 @@ import type { Check } from '../../src/core/check.js';
 import { check } from '../support/check.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { clusterSubject, type RedisSubject } from '../support/subjects.js';
+import { timedCluster } from '../support/timed-subjects.js';
+import { describeKinds } from './kinds.contract.js';
 import { describeSameAnswers } from './same-answers.contract.js';
+import { describeSameAnswersOfKinds } from './same-answers-of-kinds.contract.js';
 import { describeStore } from './store.contract.js';
 
 const HISTORIES = Number(process.env['DIFFERENTIAL_RUNS'] ?? 2_000) / 10;
@@ -29,7 +32,15 @@ async function stop(): Promise<void> {
 
 describeStore('Redis Cluster', start, stop);
 
+describeKinds('Redis Cluster', () => timedCluster(cluster.nodes));
+
 describeSameAnswers('the Redis Cluster store', start, stop, HISTORIES);
+
+// a charge beyond the range of a counter cannot be refunded, as a request in several slots may require
+describeSameAnswersOfKinds('the Redis Cluster store', () => timedCluster(cluster.nodes), HISTORIES, {
+  isSplit: true,
+  hasVast: false,
+});
 
 describe('the Redis Cluster store under load', () => {
   beforeAll(start);

@@ -1,4 +1,6 @@
 import { redisSubject, type RedisSubject } from '../support/subjects.js';
+import { timedRedis } from '../support/timed-subjects.js';
+import { describeKinds } from './kinds.contract.js';
 import { describeStore } from './store.contract.js';
 
 let subject: RedisSubject;
@@ -12,3 +14,5 @@ describeStore(
     if (faults.length > 0) throw new Error(`wrong counters: ${faults.join()}`);
   },
 );
+
+describeKinds('Redis', () => timedRedis());

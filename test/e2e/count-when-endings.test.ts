@@ -11,6 +11,7 @@ import {
   ParseIntPipe,
   Query,
   Redirect,
+  Req,
   RequestTimeoutException,
   Res,
   Sse,
@@ -38,6 +39,10 @@ import { EVERYWHERE, limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';
 
 const suite = redisSuite();
+
+interface Incoming {
+  readonly socket: { readonly destroyed: boolean };
+}
 
 interface Reply {
   status(code: number): { send(text: string): void };
@@ -285,6 +290,7 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
   });
 
   it('counts the request of a client that disconnected, whatever its outcome', async () => {
+    let started = 0;
     let ended = 0;
     @Controller()
     @FreqLimit({ window: '1m', limit: 9, scope: 'handler', name: 'all' })
@@ -292,22 +298,23 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
     @FreqLimit({ window: '1m', limit: 9, scope: 'handler', name: 'successes', countWhen: 'success' })
     class HangUps {
       @Get('ok')
-      async ok() {
-        await this.work();
+      async ok(@Req() request: Incoming) {
+        await this.untilGone(request);
         return 'ok';
       }
       @Get('thrown')
-      async thrown() {
-        await this.work();
+      async thrown(@Req() request: Incoming) {
+        await this.untilGone(request);
         throw new UnauthorizedException();
       }
       @Get('own')
-      async own(@Res() response: Reply) {
-        await this.work();
+      async own(@Req() request: Incoming, @Res() response: Reply) {
+        await this.untilGone(request);
         response.status(200).send('ok');
       }
-      private async work() {
-        await sleep(120);
+      private async untilGone({ socket }: Incoming) {
+        started++;
+        await until(() => socket.destroyed);
         ended++;
       }
     }
@@ -318,9 +325,8 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
       const before = ended;
       const socket = connect(Number(port), hostname);
       socket.write(`GET /${handler} HTTP/1.1\r\nHost: a\r\n\r\n`);
-      await sleep(50);
+      await until(() => started > before);
       socket.destroy();
-      await once(socket, 'close');
       await until(() => ended > before);
       await sleep(30);
       const checks = ['all', 'failures', 'successes'].map((rule) => ({

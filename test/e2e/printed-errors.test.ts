@@ -4,8 +4,8 @@ import { startTypeScript } from '../support/typescript-process.js';
 const PROCESS = new URL('printed-errors-process.ts', import.meta.url);
 
 const OF_RULE =
-  'FreqLimitError: @FreqLimit on Sms.send: window: "1 year" is not a window; expected a string with a unit (\'500ms\', ' +
-  "'10s', '1m', '1h', '1d') or a number of seconds, from 1 ms to 2^53 - 1 ms";
+  'FreqLimitError: @FreqLimit on Sms.send: window: "1 year" is not a window; for a year of the calendar write ' +
+  "{ calendar: 'year' }";
 const OF_OPTION =
   "FreqLimitError: FreqLimitModule: headers: \"yes\" is not one of 'draft', 'draft-12', 'draft-11', 'legacy', 'both', " +
   "'retry-after', 'none'";

@@ -2,10 +2,12 @@ import type { Redis } from 'ioredis';
 import { consumeMixedLua } from '../../src/store/redis/lua.generated.js';
 import { type Answer, decode, encode, type MixedRequest } from './mixed-script.js';
 
-// The script with a clock that the test sets: the commands that know the time are replaced. Keys of the server do not expire;
-// a hash has the times when they would.
-const FAKE_TIME = `
-local real, now, all_ends = redis, tonumber(ARGV[2]), ARGV[3]
+/**
+ * Goes before a script, and gives it a clock that the test sets: the commands that know the time are replaced. Keys of the
+ * server do not expire; a hash has the times when they would. The last two arguments of the call are the time and that hash.
+ */
+export const FAKE_TIME = `
+local real, all_ends, now = redis, table.remove(ARGV), tonumber(table.remove(ARGV))
 -- as on Redis 7, where the end of a key can be read exactly
 local redis = { REDIS_VERSION_NUM = 0 }
 local function end_of(key)
@@ -41,7 +43,7 @@ function fake.PEXPIREAT(key, ends)
   return set_end(key, tonumber(ends))
 end
 function fake.SET(key, value, px, ms)
-  if px ~= 'PX' or not ms:find('^%d+$') then
+  if px ~= 'PX' or tonumber(ms) % 1 ~= 0 then
     error('SET without an expiry')
   end
   set_end(key, now + tonumber(ms))
@@ -51,13 +53,15 @@ function fake.DEL(key)
   real.call('HDEL', all_ends, key)
   return real.call('DEL', key)
 end
-function redis.call(command, key, ...)
-  if fake[command] then
-    return fake[command](key, ...)
+local function caller(real_call)
+  return function(command, ...)
+    if fake[command] then
+      return fake[command](...)
+    end
+    return real_call(command, ...)
   end
-  return real.call(command, key, ...)
 end
-redis.pcall = redis.call
+redis.call, redis.pcall = caller(real.call), caller(real.pcall)
 `;
 
 /** The script on a server, at times that the test chooses. */

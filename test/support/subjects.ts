@@ -140,7 +140,7 @@ export async function clusterSubject(nodes: TestCluster['nodes']): Promise<Redis
 }
 
 /** Puts the keys of the tests under a namespace. */
-function prefixed(store: Store, full: (key: string) => string, group?: string): Store {
+export function prefixed(store: Store, full: (key: string) => string, group?: string): Store {
   const moved = (checks: readonly Check[]): Check[] =>
     checks.map((check) => ({ ...check, key: full(check.key), group: group ?? check.group }));
   return {

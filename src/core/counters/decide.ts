@@ -104,7 +104,7 @@ function tallyOf(
 function excessOf(check: CountedCheck, { counter, state }: Tally, nowMs: number): number {
   const capacity = capacityOf(check);
   if (isBlocked(counter, nowMs)) return capacity === Infinity ? 0 : 1;
-  return Math.max(usedOf(check, state) + check.cost - capacity, 0);
+  return Math.max(check.cost - (capacity - usedOf(check, state)), 0);
 }
 
 function charge(check: CountedCheck, tally: Tally, nowMs: number): Step {

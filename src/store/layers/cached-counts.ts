@@ -1,5 +1,5 @@
 import { capacityOf } from '../../core/counter-kind.js';
-import { type Check, type CheckResult, isPlain } from '../../core/check.js';
+import type { Check, CheckResult } from '../../core/check.js';
 import { RecentMap } from './recent-map.js';
 
 /** What the store said about a counter when it last denied a request with it. Times are of this process's monotonic clock. */
@@ -7,7 +7,7 @@ export interface CachedCount {
   readonly used: number;
   /** When its window ends, or until when it is as new; meaningless if `used` is 0. */
   readonly endsAtMs: number;
-  /** What it denied; `undefined` for nothing, and for a fixed window without a block, whose numbers say it all. */
+  /** What it denied; `undefined` for a fixed window that does not block, whose count says it, and if it denied nothing. */
   readonly denied: CachedDenial | undefined;
   /** When the entry expires: with its window or after `MAX_AGE_MS`, whichever comes first. */
   readonly expiresAtMs: number;
@@ -24,15 +24,17 @@ interface CachedDenial {
 
 /** Whether a counter is certain to deny a check. */
 export function isDenied({ used, denied }: CachedCount, check: Check, nowMs: number): boolean {
-  const { cost, limit, kind, block } = check;
-  const isDeniedNow = denied !== undefined && nowMs < denied.endsAtMs;
-  if (isDeniedNow && denied.isBlocked) return limit < Infinity;
-  if (isPlain(check)) return used + cost > limit;
-  // the store begins a block for a request that crosses the limit
-  if (block !== undefined) return false;
-  // the units of a calendar become fewer when its period ends
-  if (kind.type === 'calendar' && used > 0) return used + cost > limit;
-  return isDeniedNow && cost >= denied.cost && limit <= denied.limit && capacityOf(check) <= denied.capacity;
+  const { cost, limit, kind } = check;
+  if (kind.type === 'fixed-window' && denied === undefined) return used + cost > limit;
+  if (kind.type === 'calendar' && used > 0 && denied?.isBlocked !== true) return used + cost > limit;
+  if (denied === undefined || nowMs >= denied.endsAtMs) return false;
+  if (denied.isBlocked) return capacityOf(check) < Infinity;
+  return cost >= denied.cost && limit <= denied.limit && capacityOf(check) <= denied.capacity;
+}
+
+/** Whether a counter is blocked. */
+export function isBlockedAt({ denied }: CachedCount, nowMs: number): boolean {
+  return denied?.isBlocked === true && nowMs < denied.endsAtMs;
 }
 
 /** Short, because a `reset` or a refund in another process makes an entry wrong. */
@@ -71,12 +73,12 @@ export class CachedCounts {
       const { used, resetAfterMs } = result;
       const endsAtMs = sentAtMs + resetAfterMs;
       const expiresAtMs = used === 0 ? maxAgeAtMs : Math.min(maxAgeAtMs, endsAtMs);
-      const denied = denialOf(check, result, sentAtMs);
+      const denied = denialOf(checks, i, result, sentAtMs);
       this.counts.set(check, { used, endsAtMs, denied, expiresAtMs }, sentAtMs);
     });
   }
 
-  /** Removes the counts of these checks, because their counters are about to be refunded. */
+  /** Removes the counts of these checks, because their counters have changed or are about to be refunded. */
   forget(checks: readonly Check[]): void {
     for (const check of checks) this.counts.delete(check);
   }
@@ -86,9 +88,29 @@ export class CachedCounts {
   }
 }
 
-function denialOf(check: Check, result: CheckResult, sentAtMs: number): CachedDenial | undefined {
-  const { allowed, blocked = false, cost, limit, retryAfterMs } = result;
-  if (allowed || (isPlain(check) && !blocked)) return undefined;
-  const endsAtMs = sentAtMs + retryAfterMs;
-  return { cost, limit, capacity: capacityOf(check), isBlocked: blocked, endsAtMs };
+function denialOf(
+  checks: readonly Check[],
+  index: number,
+  { allowed, blocked, retryAfterMs, limit }: CheckResult,
+  sentAtMs: number,
+): CachedDenial | undefined {
+  const check = checks[index];
+  const isBlocked = blocked === true;
+  if (check === undefined || allowed || (check.kind.type === 'fixed-window' && !isBlocked)) return undefined;
+  return {
+    cost: costUpTo(checks, index, check),
+    limit,
+    capacity: capacityOf(check),
+    isBlocked,
+    endsAtMs: sentAtMs + retryAfterMs,
+  };
+}
+
+/** The cost of a check, and of those before it on the same counter: it denies them together. */
+function costUpTo(checks: readonly Check[], index: number, { group, text }: Check): number {
+  let sum = 0;
+  for (const check of checks.slice(0, index + 1)) {
+    if (check.group === group && check.text === text) sum += check.cost;
+  }
+  return sum;
 }

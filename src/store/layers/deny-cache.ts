@@ -1,19 +1,28 @@
-import { type Check, type CheckResult, isPlain, toMeasuredResult, toResult } from '../../core/check.js';
+import {
+  beginsBlock,
+  type Check,
+  type CheckResult,
+  isPlain,
+  toMeasuredResult,
+  toResult,
+} from '../../core/check.js';
 import { capacityOf } from '../../core/counter-kind.js';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
 import type { Store } from '../../core/store.js';
-import { CachedCounts, isDenied } from './cached-counts.js';
+import { CachedCounts, isBlockedAt, isDenied } from './cached-counts.js';
 import { StoreLayer } from './store-layer.js';
 
 /**
  * Denies from memory what the store would deny again, without a call to it.
  *
- * The counter of a fixed window does not fall before it ends, so a client over the limit stays over it. The cache keeps the
- * count and the end of the window, not the denial, so a raised limit applies at once. It denies nothing that the store would
- * allow, except for up to a second after a `reset()` or a refund in another process.
+ * The counter of a fixed window or of a calendar does not fall before it ends, so a client over the limit stays over it. The
+ * cache keeps the count and the end of the window, not the denial, so a raised limit applies at once. Of other counters it
+ * keeps how much was denied and until when, and of all counters how long they are blocked. It denies nothing that the store
+ * would allow, except for up to a second after a `reset()` or a refund in another process.
  *
  * One cached counter that denies is enough: a denied request charges nothing, whatever its other checks are. Checks without
- * a cached count get the source `none`. A request that is charged even when denied (`countDenied`) always goes to the store.
+ * a cached count get the source `none`. A request that is charged even when denied (`countDenied`), or that may begin a block,
+ * always goes to the store.
  */
 export class DenyCache extends StoreLayer implements Store {
   /** Increases when a counter may have fallen: results of earlier calls are not cached then. */
@@ -35,8 +44,9 @@ export class DenyCache extends StoreLayer implements Store {
     const { generation } = this;
     return this.store.consume(checks, refundable, undefined, {
       onResults: (results) => {
-        if (generation !== this.generation || !isDenialOfStore(checks, results)) return;
-        this.counts.add(checks, results, sentAtMs);
+        if (generation === this.generation && isDenialOfStore(checks, results))
+          this.counts.add(checks, results, sentAtMs);
+        else if (!this.counts.isEmpty(sentAtMs)) this.counts.forget(checks.filter(hasBlock));
       },
     });
   }
@@ -66,30 +76,57 @@ export class DenyCache extends StoreLayer implements Store {
     this.counts.clear();
   }
 
-  /** Whether a request is certain to be denied and is not charged when denied. */
+  /** Whether a request is certain to be denied, and changes nothing when it is. */
   private denies(checks: readonly Check[], nowMs: number): boolean {
     let denies = false;
     for (const check of checks) {
-      const { cost, countDenied } = check;
-      if (countDenied && cost > 0) return false;
-      if (denies) continue;
+      if (check.countDenied && check.cost > 0) return false;
+      if (hasBlock(check) && this.mayBeginBlock(check, checks, nowMs)) return false;
+      if (denies || check.shadow) continue;
       const count = this.counts.get(check, nowMs);
-      denies = count !== undefined && !check.shadow && isDenied(count, check, nowMs);
+      denies = count !== undefined && isDenied(count, check, nowMs);
     }
     return denies;
   }
 
+  private mayBeginBlock(check: Check, checks: readonly Check[], nowMs: number): boolean {
+    const count = this.counts.get(check, nowMs);
+    if (count !== undefined && isBlockedAt(count, nowMs)) return false;
+    // several checks on one counter may exceed the limit together
+    const isOnly = checks.filter((other) => isSameCounter(other, check)).length === 1;
+    const allowed = count !== undefined && isOnly && count.used + check.cost <= capacityOf(check);
+    return beginsBlock(check, { allowed });
+  }
+
   private resultOf(check: Check, nowMs: number): CheckResult {
     const count = this.counts.get(check, nowMs);
-    if (count === undefined) return toResult(check, check.cost <= capacityOf(check), 0, 0, 'none');
+    if (count === undefined) return withoutCount(check);
     const { used, endsAtMs, denied } = count;
     const resetAfterMs = used > 0 ? Math.ceil(endsAtMs - nowMs) : 0;
-    const isAllowed = !isDenied(count, check, nowMs);
-    if (isPlain(check) && denied === undefined) return toResult(check, isAllowed, used, resetAfterMs);
-    const { isBlocked = false, endsAtMs: deniedUntilMs = nowMs + resetAfterMs } = denied ?? {};
-    const retryAfterMs = isAllowed ? 0 : Math.ceil(deniedUntilMs - nowMs);
-    return toMeasuredResult(check, { used, resetAfterMs, retryAfterMs, isBlocked: isBlocked && !isAllowed });
+    const allowed = !isDenied(count, check, nowMs);
+    const isBlocked = !allowed && isBlockedAt(count, nowMs);
+    if (check.kind.type === 'fixed-window' && !isBlocked) return toResult(check, allowed, used, resetAfterMs);
+    // a higher cost may have to wait longer
+    const deniedUntilMs = denied?.endsAtMs ?? nowMs + resetAfterMs;
+    const retryAfterMs = allowed ? 0 : Math.ceil(deniedUntilMs - nowMs);
+    return toMeasuredResult(check, { used, resetAfterMs, retryAfterMs, isBlocked });
   }
+}
+
+function hasBlock({ block }: Check): boolean {
+  return block !== undefined;
+}
+
+function isSameCounter(a: Check, b: Check): boolean {
+  return a.group === b.group && a.text === b.text;
+}
+
+/** The result of a check of whose counter nothing is known. Another check denies its request. */
+function withoutCount(check: Check): CheckResult {
+  const allowed = check.cost <= capacityOf(check);
+  if (isPlain(check)) return toResult(check, allowed, 0, 0, 'none');
+  const retryAfterMs = allowed ? 0 : check.windowMs;
+  return toMeasuredResult(check, { used: 0, resetAfterMs: 0, retryAfterMs, isBlocked: false }, 'none');
 }
 
 /** Whether the store itself has denied the request. What `onStoreError` decides is not cached beyond the outage. */

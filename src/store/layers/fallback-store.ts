@@ -81,9 +81,13 @@ export class FallbackStore extends StoreLayer implements Store {
   private share(check: Check): Check {
     const { limit, cost, kind } = check;
     if (this.fallbackShare === 1) return check;
-    const shared = { ...check, limit: this.shareOf(limit, cost) };
-    if (kind.type !== 'token-bucket') return shared;
-    return { ...shared, kind: { ...kind, burst: this.shareOf(kind.burst, cost) } };
+    if (kind.type !== 'token-bucket') return { ...check, limit: this.shareOf(limit, cost) };
+    // a bucket must have room for the cost, but need not refill it in one window
+    return {
+      ...check,
+      limit: this.shareOf(limit, 1),
+      kind: { ...kind, burst: this.shareOf(kind.burst, cost) },
+    };
   }
 
   private shareOf(units: number, cost: number): number {

@@ -2,7 +2,7 @@ import { type Check, type CheckResult, passesAll } from '../../core/check.js';
 import { capacityOf } from '../../core/counter-kind.js';
 import { RecentMap } from './recent-map.js';
 
-/** What a counter held when it last denied a request, and when its window ends. */
+/** What a counter held when it last denied a request, and until when it denies the same request. */
 interface DeniedCount {
   readonly used: number;
   readonly endsAtMs: number;
@@ -17,8 +17,8 @@ export class RecentDenials {
 
   isLikelyDenied(check: Check, nowMs: number): boolean {
     const { cost, shadow } = check;
-    if (shadow) return false;
     const capacity = capacityOf(check);
+    if (shadow) return false;
     if (cost > capacity) return true;
     if (this.counts.size === 0) return false;
     const count = this.counts.get(check);
@@ -29,8 +29,9 @@ export class RecentDenials {
   learn(checks: readonly Check[], results: readonly CheckResult[], sentAtMs: number): void {
     const passes = passesAll(checks, results);
     checks.forEach((check, i) => {
-      const { allowed = true, used = 0, resetAfterMs = 0 } = results[i] ?? {};
-      if (!allowed) this.counts.set(check, { used, endsAtMs: sentAtMs + resetAfterMs }, sentAtMs);
+      const { allowed = true, used = 0, retryAfterMs = 0 } = results[i] ?? {};
+      if (!allowed && !check.shadow)
+        this.counts.set(check, { used, endsAtMs: sentAtMs + retryAfterMs }, sentAtMs);
       // the counter is lower now: it was refunded, or reset elsewhere
       else if (passes && this.counts.size > 0) this.counts.delete(check);
     });

@@ -1,4 +1,11 @@
-import { type Check, type CheckResult, isPlain, type Source, toResult } from '../../core/check.js';
+import {
+  type Check,
+  type CheckResult,
+  isPlain,
+  type Source,
+  toRefundedResult,
+  toResult,
+} from '../../core/check.js';
 import type { Log } from '../../core/log.js';
 import type { Store, StoreHealth } from '../../core/store.js';
 import type { Counter } from './counter-group.js';
@@ -82,22 +89,17 @@ export class MemoryStore implements Store {
 
   peek(checks: readonly Check[]): CheckResult[] {
     const nowMs = Math.floor(this.clock());
-    return checks.map((check) =>
-      this.isMixed([check], nowMs)
-        ? this.mixed.peek(check, this.times(nowMs))
-        : this.finish(this.peekOne(check, nowMs), true, nowMs),
-    );
+    return checks.map((check) => this.peekAt(check, nowMs));
   }
 
   refund(checks: readonly Check[], results: readonly CheckResult[]): CheckResult[] {
     const nowMs = Math.floor(this.clock());
-    const ofMixed = checks.map((check, i) => this.refundMixed(check, results[i], nowMs));
     const isRefunded = checks.map((check, i) => this.refundOne(check, results[i], nowMs));
     return results.map((result, i) => {
       const check = checks[i];
       return check !== undefined && isRefunded[i] === true
-        ? this.latest(check, result.allowed, nowMs)
-        : (ofMixed[i] ?? result);
+        ? toRefundedResult(check, result, this.peekAt(check, nowMs))
+        : result;
     });
   }
 
@@ -137,11 +139,10 @@ export class MemoryStore implements Store {
     );
   }
 
-  private refundMixed(check: Check, result: CheckResult | undefined, nowMs: number): CheckResult | undefined {
-    const charge = result && this.mixedCharges.get(result);
-    if (result === undefined || charge === undefined) return undefined;
-    this.mixedCharges.delete(result);
-    return { ...this.mixed.refund(check, charge, this.times(nowMs)), allowed: result.allowed };
+  private peekAt(check: Check, nowMs: number): CheckResult {
+    return this.isMixed([check], nowMs)
+      ? this.mixed.peek(check, this.times(nowMs))
+      : this.finish(this.peekOne(check, nowMs), true, nowMs);
   }
 
   private times(nowMs: number): Times {
@@ -193,20 +194,24 @@ export class MemoryStore implements Store {
 
   /** Refunds a result once, unless its window has ended. Returns whether there was a charge to refund. */
   private refundOne(check: Check, result: CheckResult | undefined, nowMs: number): boolean {
-    const charge = result && this.charges.get(result);
-    if (result === undefined || charge === undefined) return false;
+    if (result === undefined) return false;
+    const charge = this.charges.get(result);
+    if (charge === undefined) return this.refundMixed(check, result, nowMs);
     this.charges.delete(result);
     const { counter, units } = charge;
-    if (this.counters.get(check, nowMs) !== counter) return true;
+    // a counter that blocks has no units
+    if (this.counters.get(check, nowMs) !== counter || counter.mixed !== undefined) return true;
     counter.used -= Math.min(units, counter.used);
     if (counter.used === 0) this.counters.delete(counter);
     return true;
   }
 
-  /** The result of a check with what its counter holds now. */
-  private latest(check: Check, allowed: boolean, nowMs: number): CheckResult {
-    const counter = this.counters.get(check, nowMs);
-    return toResult(check, allowed, counter?.used ?? 0, counter ? counter.endsAtMs - nowMs : 0, this.source);
+  private refundMixed(check: Check, result: CheckResult, nowMs: number): boolean {
+    const charge = this.mixedCharges.get(result);
+    if (charge === undefined) return false;
+    this.mixedCharges.delete(result);
+    this.mixed.refund(check, charge, this.times(nowMs));
+    return true;
   }
 
   private warnOnce(): void {

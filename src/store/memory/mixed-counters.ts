@@ -87,13 +87,12 @@ export class MixedCounters {
     return this.resultOf(check, peek(byStoreClock(check, times), counted, times.nowMs));
   }
 
-  /** Refunds a charge, unless its window is over. Returns the result of the check with what its counter holds then. */
-  refund(check: Check, { counter, token }: MixedCharge, times: Times): CheckResult {
-    if (this.counters.get(check, times.nowMs) !== counter) return this.peek(check, times);
+  /** Refunds a charge, unless its window is over. */
+  refund(check: Check, { counter, token }: MixedCharge, times: Times): void {
+    if (this.counters.get(check, times.nowMs) !== counter) return;
     const entry = { check: byStoreClock(check, times), counter, counted: load(counter, check, times) };
-    const decision = refund(entry.check, entry.counted, token - clockOffset(check, times), times.nowMs);
+    refund(entry.check, entry.counted, token - clockOffset(check, times), times.nowMs);
     this.save(entry, times);
-    return this.resultOf(check, decision);
   }
 
   private resultOf(check: Check, decision: Decision | undefined): CheckResult {

@@ -15,6 +15,9 @@ const MAX_KEYS = 128;
  */
 const MAX_CHECKS = 256;
 
+/** Instead of a token: there is nothing to refund. */
+export const NO_TOKEN = -1;
+
 /** Called with the token of each result, by which its charge can be refunded. */
 export type OnTokens = (tokens: readonly number[], results: readonly CheckResult[]) => void;
 
@@ -154,10 +157,13 @@ export class Batch {
 
   private find(check: Check): CounterEntry | undefined {
     if (this.byName !== undefined) return this.byName.get(check);
-    const { group, text, windowMs } = check;
+    const { group, text, windowMs, kind } = check;
+    const isCalendar = kind.type === 'calendar';
     for (const counter of this.counters) {
-      // numbers first: groups of one handler are long texts that differ near their end
-      if (counter.windowMs === windowMs && counter.text === text && counter.group === group) return counter;
+      // Numbers first: groups of one handler are long texts that differ near their end. The periods of a calendar are not of
+      // one length, and the next one may have begun between two requests.
+      if (counter.windowMs !== windowMs && !isCalendar) continue;
+      if (counter.text === text && counter.group === group) return counter;
     }
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { type Check, type CheckResult, toMeasuredResult, toResult } from '../../core/check.js';
-import type { Batch, CounterEntry, PendingRequest } from './batch.js';
+import { type Batch, type CounterEntry, NO_TOKEN, type PendingRequest } from './batch.js';
 import { unpackArray } from './message-pack.js';
 import { toInteger, UnexpectedReplyError } from './reply-values.js';
 
@@ -182,8 +182,12 @@ function createdBy(checks: readonly Check[], results: readonly CheckResult[]): n
 
 function resolve(request: PendingRequest, results: CheckResult[], ends: readonly number[]): void {
   if (request.onTokens !== undefined) {
-    const ownEnds = request.counters.map(({ keyIndex }) => ends[keyIndex - 1] ?? 0);
-    request.onTokens(ownEnds, results);
+    // without an end there is nothing to refund
+    const tokens = request.counters.map(({ keyIndex }) => {
+      const end = ends[keyIndex - 1] ?? 0;
+      return end === 0 ? NO_TOKEN : end;
+    });
+    request.onTokens(tokens, results);
   }
   request.resolve(results);
 }

@@ -14,7 +14,7 @@ export const ONE_BY_ONE = -1;
 const ALL_PASS = 0;
 const EACH = 1;
 const WANTS_TOKENS = '@';
-/** What a check is besides its numbers: a sum of these. */
+/** What a check is besides its numbers: a peek, a refund, or a sum of the others. */
 export const MODES = { countDenied: 1, shadow: 2, peek: 4, refund: 8 };
 
 type Value = number | string | undefined;
@@ -23,8 +23,7 @@ type Values = readonly (number | string)[];
 /** KEYS and ARGV of the call. Counters that are alike are a run of KEYS. Call it once for a batch. */
 export function encodeMixed(batch: Batch): { readonly keys: string[]; readonly args: string[] } {
   const { requests, counters } = batch;
-  // what a check sees that only reads depends on its place among the charges
-  const reads = requests.some(({ charging, checks }) => !charging || checks.some(({ cost }) => cost === 0));
+  const isOneByOne = requests.some(needsOwnAnswers);
   const keys: string[] = [];
   const runs: number[] = [];
   for (const first of counters) {
@@ -33,10 +32,21 @@ export function encodeMixed(batch: Batch): { readonly keys: string[]; readonly a
     for (const one of counters) {
       if (one.keyIndex === 0 && isAlike(first, one)) one.keyIndex = keys.push(one.key);
     }
-    const sum = reads || first.cost > Number.MAX_SAFE_INTEGER ? ONE_BY_ONE : first.cost;
+    const sum = isOneByOne || first.cost > Number.MAX_SAFE_INTEGER ? ONE_BY_ONE : first.cost;
     runs.push(...runOf(first.check, first.limit, sum, keys.length - before));
   }
   return { keys, args: [JSON.stringify([requestsText(batch), ...runs])] };
+}
+
+/**
+ * Whether the results of a request cannot be computed from the state of the counters after the call: those of a peek, and of a
+ * check that only reads a sliding window, whose end moves with each charge.
+ */
+function needsOwnAnswers({ checks, counters, charging }: PendingRequest): boolean {
+  if (!charging) return true;
+  return checks.some(
+    ({ cost, kind }, i) => cost === 0 && kind.type === 'sliding-window' && (counters[i]?.cost ?? 0) > 0,
+  );
 }
 
 function isAlike(a: CounterEntry, b: CounterEntry): boolean {
@@ -81,12 +91,13 @@ function requestsText({ requests, wantsTokens }: Batch): string {
 function checkText(check: Check, counter: CounterEntry | undefined, charging: boolean): string {
   if (counter === undefined) throw new UnexpectedReplyError();
   const limit = capacityOf(check);
-  const mode =
-    (check.countDenied ? MODES.countDenied : 0) +
-    (check.shadow ? MODES.shadow : 0) +
-    (charging ? 0 : MODES.peek);
+  const mode = charging ? modeOf(check) : MODES.peek;
   if (check.cost === 1 && limit === counter.limit && mode === 0) return `${counter.keyIndex},`;
   return `-${counter.keyIndex},${sentLimit(limit)},${check.cost},${mode},`;
+}
+
+function modeOf({ countDenied, shadow }: Check): number {
+  return (countDenied ? MODES.countDenied : 0) + (shadow ? MODES.shadow : 0);
 }
 
 function sentLimit(limit: number): number {

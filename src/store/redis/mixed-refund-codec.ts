@@ -1,4 +1,4 @@
-import { type Check, type CheckResult, type Measured, toMeasuredResult } from '../../core/check.js';
+import { type Check, type CheckResult, toRefundedResult } from '../../core/check.js';
 import { capacityOf } from '../../core/counter-kind.js';
 import { unpackArray } from './message-pack.js';
 import { MODES, ONE_BY_ONE, runOf } from './mixed-codec.js';
@@ -29,28 +29,27 @@ export function encodeMixedRefunds(refunds: readonly Refund[]): {
 }
 
 /**
- * The results as they are after the refunds.
+ * The results as they are after all refunds.
  * @throws {TypeError} if the reply is not from this script
  */
 export function readMixedRefunds(refunds: readonly Refund[], reply: unknown): CheckResult[] {
   const [kind, ...values] = unpackArray(reply);
   if (kind !== EACH || values.length !== 3 * refunds.length) throw new UnexpectedReplyError();
-  return refunds.map(({ check, result }, i) => {
+  const last = new Map(refunds.map(({ check }, i) => [check.key, values.slice(3 * i)]));
+  return refunds.map(({ check, result }) => {
+    const [used, reset, retry] = last.get(check.key) ?? [];
     // the key is not a counter any more
-    if (typeof values[3 * i] === 'string') return result;
-    const after = measure(check, values.slice(3 * i, 3 * i + 3), result);
-    return { ...toMeasuredResult(check, after), allowed: result.allowed };
+    if (typeof used === 'string') return result;
+    const isBlocked = toInteger(retry) < 0;
+    return toRefundedResult(check, result, {
+      used: isBlocked ? unitsOfBlock(check) : toInteger(used),
+      resetAfterMs: toInteger(reset),
+    });
   });
 }
 
-/** A block may have begun since the charge. The script does not get the limit, so it does not say how much is used then. */
-function measure(check: Check, values: readonly unknown[], before: CheckResult): Measured {
-  const [used, resetAfterMs, retry] = values.map((value) => toInteger(value as number)) as [
-    number,
-    number,
-    number,
-  ];
-  if (retry >= 0) return { used, resetAfterMs, retryAfterMs: before.retryAfterMs, isBlocked: false };
+/** The script does not know the limit of a refund, which is what a blocked counter has. */
+function unitsOfBlock(check: Check): number {
   const capacity = capacityOf(check);
-  return { used: capacity === Infinity ? 0 : capacity, resetAfterMs, retryAfterMs: -retry, isBlocked: true };
+  return capacity === Infinity ? 0 : capacity;
 }

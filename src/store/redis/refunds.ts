@@ -1,6 +1,6 @@
 import { type Check, type CheckResult, isPlain, passesAll } from '../../core/check.js';
 import type { LimitedLog } from '../../core/limited-log.js';
-import type { OnTokens } from './batch.js';
+import { NO_TOKEN, type OnTokens } from './batch.js';
 import { Deadline } from './deadline.js';
 import { isMoving, toFailure } from './errors.js';
 import { consumeMixedLua, refundLua } from './lua.generated.js';
@@ -14,8 +14,6 @@ import type { Servers } from './servers.js';
 /** How refunds are sent: a script, and how its arguments and its reply are made and read. */
 const PLAIN = { script: new Script(refundLua), encode: encodeRefunds, read: readRefunds };
 const MIXED = { script: new Script(consumeMixedLua), encode: encodeMixedRefunds, read: readMixedRefunds };
-/** The token of a check with nothing to refund. */
-const NOTHING = -1;
 
 /** What a result was charged. */
 interface Charge {
@@ -46,7 +44,7 @@ export class Refunds {
       results.forEach((result, i) => {
         const { cost = 0, countDenied = false } = checks[i] ?? {};
         if (cost > 0 && (passes || countDenied))
-          this.charges.set(result, { token: tokens[i] ?? NOTHING, deadline });
+          this.charges.set(result, { token: tokens[i] ?? NO_TOKEN, deadline });
       });
     };
   }
@@ -90,7 +88,7 @@ export class Refunds {
       const [check, charge] = [checks[i], this.charges.get(result)];
       if (check === undefined || charge === undefined) return;
       this.charges.delete(result);
-      if (charge.token > NOTHING) refunds.push({ check, result, token: charge.token });
+      if (charge.token > NO_TOKEN) refunds.push({ check, result, token: charge.token });
       deadline ??= charge.deadline;
     });
     return { refunds, deadline };

@@ -1,0 +1,159 @@
+import fc from 'fast-check';
+import type { Check, CheckResult } from '../../src/core/check.js';
+import { PendingRequest } from '../../src/store/redis/batch.js';
+import { Coalescer } from '../../src/store/redis/coalescer.js';
+import { checkOn, type CounterSpec, keyOf, specs, type Use, uses } from '../support/random-checks.js';
+import { timedRedis, type TimedRedis } from '../support/timed-subjects.js';
+
+// Requests of all kinds that share a call must get the same answers as in separate calls, to the millisecond, and leave the
+// same counters. Requests with nothing but plain fixed windows have calls of their own, so the order is that of the calls.
+
+const HISTORIES = Number(process.env['COALESCING_RUNS'] ?? 1_000) / 2;
+
+interface Wish {
+  readonly type: 'consume' | 'peek';
+  readonly uses: readonly Use[];
+  /** Whether it is refunded after its turn. */
+  readonly isRefunded: boolean;
+}
+
+interface Turn {
+  readonly afterMs: number;
+  readonly wishes: readonly Wish[];
+}
+
+interface Request extends Omit<Wish, 'uses'> {
+  readonly checks: readonly Check[];
+}
+
+type Answer = readonly CheckResult[] | string;
+
+const turns: fc.Arbitrary<Turn[]> = fc.array(
+  fc.record({
+    afterMs: fc.constantFrom(0, 1, 6, 62, 99, 1_000, 10_001),
+    wishes: fc.array(
+      fc.record({
+        type: fc.constantFrom('consume' as const, 'consume' as const, 'consume' as const, 'peek' as const),
+        uses: fc.array(uses(), { minLength: 1, maxLength: 4 }),
+        isRefunded: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 12 },
+    ),
+  }),
+  { minLength: 1, maxLength: 6 },
+);
+
+/** The order in which the calls of a turn decide its requests. */
+function orderOf(requests: readonly Request[]): Request[] {
+  const order: Request[] = [];
+  const byPending = new Map<PendingRequest, Request>();
+  const coalescer = new Coalescer(
+    {
+      write: (batches) =>
+        order.push(...batches.flatMap((one) => one.requests.map((two) => byPending.get(two)!))),
+      close: () => undefined,
+    },
+    true,
+  );
+  for (const request of requests) {
+    const pending = new PendingRequest(request.checks, request.type === 'consume');
+    byPending.set(pending, request);
+    coalescer.add('', pending);
+  }
+  coalescer.close();
+  return order;
+}
+
+async function answer({ store }: TimedRedis, { type, checks }: Request): Promise<Answer> {
+  try {
+    return await (type === 'peek' ? store.peek(checks) : store.consume(checks, true));
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/**
+ * The time until a token bucket is full is computed from that after the last request of the call, which is rounded up: of an
+ * earlier request it may be a millisecond longer.
+ */
+function expectSame(request: Request, shared: Answer, single: Answer): void {
+  if (typeof shared === 'string' || typeof single === 'string') {
+    expect(shared).toEqual(single);
+    return;
+  }
+  const rounded = shared.map((result, i) => {
+    const { resetAfterMs } = single[i]!;
+    const isClose = Math.abs(result.resetAfterMs - resetAfterMs) <= 1 + resetAfterMs * 2 ** -50;
+    return request.checks[i]!.kind.type === 'token-bucket' && isClose ? { ...result, resetAfterMs } : result;
+  });
+  expect(rounded).toEqual(single);
+}
+
+describe('requests of all kinds in one call', () => {
+  let together: TimedRedis;
+  let apart: TimedRedis;
+
+  beforeAll(async () => {
+    together = await timedRedis();
+    apart = await timedRedis(together.clock, false);
+  });
+  afterAll(() => Promise.all([together.stop(), apart.stop()]));
+
+  const clear = (): Promise<unknown> => Promise.all([together.clear(), apart.clear()]);
+
+  async function play({ afterMs, wishes }: Turn, list: readonly CounterSpec[]): Promise<void> {
+    together.clock.nowMs += afterMs;
+    const requests = wishes.map(({ uses, ...wish }): Request => {
+      return { ...wish, checks: uses.map((use) => checkOn(list, use, together.clock.nowMs)) };
+    });
+    const shared = await Promise.all(requests.map((one) => answer(together, one)));
+    const single = new Map<Request, Answer>();
+    for (const one of orderOf(requests)) single.set(one, await answer(apart, one));
+    requests.forEach((one, i) => expectSame(one, shared[i]!, single.get(one)!));
+    for (const [i, one] of requests.entries()) {
+      const [ofShared, ofSingle] = [shared[i]!, single.get(one)!];
+      if (!one.isRefunded || typeof ofShared === 'string' || typeof ofSingle === 'string') continue;
+      const refunded = await together.store.refund(one.checks, ofShared);
+      expectSame(one, refunded, await apart.store.refund(one.checks, ofSingle));
+    }
+  }
+
+  async function expectSameCounters(list: readonly CounterSpec[]): Promise<void> {
+    const keys = list.map((_, index) => keyOf(list, index));
+    const [ofTogether, ofApart] = await Promise.all(
+      [together, apart].map((one) => Promise.all(keys.map((key) => one.valueOf(key)))),
+    );
+    expect(ofTogether).toEqual(ofApart);
+  }
+
+  const lists = fc.array(specs(), { minLength: 1, maxLength: 4 });
+
+  it(`are decided as if they came one by one, in ${HISTORIES} random histories`, async () => {
+    await fc.assert(
+      fc.asyncProperty(lists, turns, async (list, history) => {
+        await clear();
+        for (const turn of history) await play(turn, list);
+        await expectSameCounters(list);
+        expect(await together.sweep()).toEqual([]);
+      }),
+      { numRuns: HISTORIES },
+    );
+  }, 300_000);
+
+  it('do not share errors: a key that is not a counter fails only its own requests', async () => {
+    const garbage = fc.constantFrom('list', 'text', 'state of another kind');
+    await fc.assert(
+      fc.asyncProperty(lists, turns, garbage, async (list, history, kind) => {
+        await clear();
+        for (const { client, full } of [together, apart]) {
+          const key = full(keyOf(list, 0));
+          if (kind === 'list') await client.lpush(key, 'x');
+          else await client.set(key, kind === 'text' ? 'x' : Buffer.alloc(100));
+        }
+        for (const turn of history) await play(turn, list);
+        await expectSameCounters(list);
+      }),
+      { numRuns: HISTORIES / 4 },
+    );
+  }, 300_000);
+});
