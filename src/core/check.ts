@@ -173,7 +173,10 @@ export function passesAll(checks: readonly Check[], results: readonly CheckResul
  * Whether a check with this result begins a block. One that could never pass does not cross the limit.
  * @param result of the check alone
  */
-export function beginsBlock(check: Check, { allowed, blocked }: Pick<CheckResult, 'allowed' | 'blocked'>): boolean {
+export function beginsBlock(
+  check: Check,
+  { allowed, blocked }: Pick<CheckResult, 'allowed' | 'blocked'>,
+): boolean {
   const { block, cost } = check;
   return block !== undefined && cost > 0 && cost <= capacityOf(check) && !allowed && blocked !== true;
 }

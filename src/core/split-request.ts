@@ -101,7 +101,8 @@ function beginBlocks(
   return Promise.all(
     groups.map(async ({ checks }, g) => {
       const results = peeked[g] ?? [];
-      if (!checks.some((check, i) => results[i] !== undefined && beginsBlock(check, results[i]))) return results;
+      if (!checks.some((check, i) => results[i] !== undefined && beginsBlock(check, results[i])))
+        return results;
       const charged = await store.consume(checks, true);
       if (!passesAll(checks, charged)) return charged;
       // its counters have become lower since the peek, which has denied the request already

@@ -3,6 +3,7 @@ import { check } from '../support/check.js';
 import { startCluster, type TestCluster } from '../support/cluster.js';
 import { clusterSubject, type RedisSubject } from '../support/subjects.js';
 import { timedCluster } from '../support/timed-subjects.js';
+import { describeBlocks } from './blocks.contract.js';
 import { describeKinds } from './kinds.contract.js';
 import { describeSameAnswers } from './same-answers.contract.js';
 import { describeSameAnswersOfKinds } from './same-answers-of-kinds.contract.js';
@@ -33,6 +34,7 @@ async function stop(): Promise<void> {
 describeStore('Redis Cluster', start, stop);
 
 describeKinds('Redis Cluster', () => timedCluster(cluster.nodes));
+describeBlocks('Redis Cluster', () => timedCluster(cluster.nodes));
 
 describeSameAnswers('the Redis Cluster store', start, stop, HISTORIES);
 

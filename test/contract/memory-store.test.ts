@@ -1,7 +1,10 @@
 import { memorySubject } from '../support/subjects.js';
 import { timedMemory } from '../support/timed-subjects.js';
+import { describeBlocks } from './blocks.contract.js';
 import { describeKinds } from './kinds.contract.js';
+import { describePromises } from './promises.contract.js';
 import { describeStore } from './store.contract.js';
+import { describeWaits } from './waits.contract.js';
 
 describeStore(
   'memory',
@@ -10,3 +13,6 @@ describeStore(
 );
 
 describeKinds('memory', () => Promise.resolve(timedMemory()));
+describeBlocks('memory', () => Promise.resolve(timedMemory()));
+describeWaits('memory', () => Promise.resolve(timedMemory()));
+describePromises('memory', () => Promise.resolve(timedMemory()));

@@ -1,7 +1,10 @@
 import { redisSubject, type RedisSubject } from '../support/subjects.js';
 import { timedRedis } from '../support/timed-subjects.js';
+import { describeBlocks } from './blocks.contract.js';
 import { describeKinds } from './kinds.contract.js';
+import { describePromises } from './promises.contract.js';
 import { describeStore } from './store.contract.js';
+import { describeWaits } from './waits.contract.js';
 
 let subject: RedisSubject;
 
@@ -16,3 +19,6 @@ describeStore(
 );
 
 describeKinds('Redis', () => timedRedis());
+describeBlocks('Redis', () => timedRedis());
+describeWaits('Redis', () => timedRedis());
+describePromises('Redis', () => timedRedis());

@@ -1,6 +1,11 @@
 import type { Check, CheckResult } from '../../../src/core/check.js';
 import type { Block, CounterKind } from '../../../src/core/counter-kind.js';
-import { consumeInGroups, groupChecks, peekBeforeConsume } from '../../../src/core/split-request.js';
+import {
+  consumeInGroups,
+  groupChecks,
+  peekBeforeConsume,
+  type PeekingStore,
+} from '../../../src/core/split-request.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
 import { check } from '../../support/check.js';
 import { quiet } from '../../support/subjects.js';
@@ -87,3 +92,35 @@ describe.each(['charge', 'peekFirst'] as const)('a request in groups, with %s', 
     expect(store.peek([bucket])[0]?.used).toBe(0);
   });
 });
+
+describe('a block that a denied request would begin', () => {
+  it('does not begin if the counter was refunded since the peek, and nothing is charged', async () => {
+    const { store } = subject();
+    store.consume([blocking('c'), blocking('c')]);
+    const racing = {
+      ...peekingStore(store),
+      peek: (checks: readonly Check[]) => {
+        const peeked = store.peek(checks);
+        if (checks.some(({ key }) => key === 'c')) store.reset([blocking('c')]);
+        return peeked;
+      },
+    };
+    const checks = [blocking('c'), check('a', { limit: 9 })];
+    const results = await peekBeforeConsume(
+      groupChecks(checks, ({ key }) => key),
+      racing,
+      0,
+    );
+    // the request was denied by the peek
+    expect(results.map(({ allowed }) => allowed)).toEqual([false, true]);
+    expect(store.peek(checks).map(({ used }) => used)).toEqual([0, 0]);
+  });
+});
+
+function peekingStore(store: MemoryStore): PeekingStore {
+  return {
+    consume: (checks, refundable) => store.consume(checks, refundable),
+    peek: (checks) => store.peek(checks),
+    refund: (checks, results) => store.refund(checks, results),
+  };
+}

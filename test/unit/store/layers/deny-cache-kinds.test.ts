@@ -113,4 +113,60 @@ describe('DenyCache', () => {
     await consume(shut);
     expect((await consume(shut, bucket))[1]).toMatchObject({ allowed: true, source: 'none' });
   });
+
+  describe('of a request with a check that may begin a block', () => {
+    const blocking = (parts: Partial<Check> = {}): Check => check('a', { block: BLOCK, limit: 2, ...parts });
+    const shut = check('shut', { limit: 0 });
+
+    it('denies from memory while the check would allow it', async () => {
+      const { consume, calls } = subject();
+      for (let i = 0; i < 5; i++) {
+        const [first, second] = await consume(blocking(), shut);
+        expect(first).toMatchObject({ allowed: true, used: 0 });
+        expect(second).toMatchObject({ allowed: false });
+      }
+      expect(calls()).toBe(1);
+    });
+
+    it.each([
+      ['was never denied', []],
+      ['would deny it', [blocking({ cost: 2 }), shut]],
+    ])('calls the store if the check %s', async (_, before) => {
+      const { consume } = subject();
+      await consume(blocking({ cost: 2 }));
+      await consume(shut, ...before);
+      const [crossing] = await consume(blocking(), shut);
+      expect(crossing).toMatchObject({ allowed: false, blocked: true });
+    });
+
+    it('calls the store if the counter was charged since', async () => {
+      const { consume } = subject();
+      await consume(blocking(), shut);
+      await consume(blocking({ cost: 2 }));
+      const [crossing] = await consume(blocking(), shut);
+      expect(crossing).toMatchObject({ allowed: false, blocked: true });
+    });
+
+    it('calls the store if several checks on the counter exceed the limit together', async () => {
+      const { consume } = subject();
+      await consume(blocking(), shut);
+      const twice = await consume(blocking({ cost: 2 }), blocking(), shut);
+      expect(twice.map(({ allowed }) => allowed)).toEqual([true, false, false]);
+      expect(twice[1]).toMatchObject({ blocked: true });
+    });
+
+    it('denies from memory what costs nothing or too much, and begins no block', async () => {
+      const { consume, calls } = subject();
+      for (const parts of [{ cost: 3 }, { cost: 0 }, { cost: 3 }]) await consume(blocking(parts), shut);
+      expect(calls()).toBe(1);
+    });
+  });
+
+  it('does not take a denial of two checks on one counter for one of each', async () => {
+    const { consume } = subject();
+    const one = check('s', { kind: { type: 'sliding-window' }, limit: 2 });
+    await consume(one);
+    expect((await consume(one, one)).map(({ allowed }) => allowed)).toEqual([true, false]);
+    expect((await consume(one))[0]).toMatchObject({ allowed: true, used: 2 });
+  });
 });

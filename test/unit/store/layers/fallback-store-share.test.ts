@@ -1,3 +1,4 @@
+import type { Check } from '../../../../src/core/check.js';
 import { five, make } from './fallback-store.fixtures.js';
 
 describe('the share of a limit', () => {
@@ -61,5 +62,67 @@ describe('the share of a limit', () => {
     const given = Object.freeze(five('a', 'memory', { limit: 100 }));
     await consume(given);
     expect(given.limit).toBe(100);
+  });
+});
+
+describe('the share of a token bucket', () => {
+  const bucket = (limit: number, burst: number, parts: Partial<Check> = {}): Check =>
+    five('a', 'memory', { kind: { type: 'token-bucket', burst }, limit, ...parts });
+
+  it.each<[share: number, limit: number, burst: number, cost: number, shareOfLimit: number, room: number]>([
+    [1, 100, 40, 1, 100, 40],
+    [0.25, 100, 40, 1, 25, 10],
+    [0.1, 5, 5, 1, 1, 1],
+    // a bucket has room for the cost, and refills no faster for it
+    [0.25, 100, 40, 20, 25, 20],
+    [0.25, 8, 40, 40, 2, 40],
+    [0.25, 100, 40, 0, 25, 10],
+    [0.25, 0, 0, 1, 0, 0],
+    [0.25, 100, Infinity, 1, 25, Infinity],
+    [0.25, Infinity, 40, 1, Infinity, 10],
+  ])(
+    'of %d, with a refill of %d and a burst of %d, for a cost of %d',
+    async (share, limit, burst, cost, ...expected) => {
+      const { consume, peek, goDown } = make(share);
+      goDown();
+      const one = bucket(limit, burst, { cost });
+      const [free] = await peek({ ...one, text: 'fresh' });
+      expect([free!.limit, free!.remaining]).toEqual(expected);
+      expect((await consume(one))[0]!.allowed).toBe(cost <= burst);
+    },
+  );
+
+  it('is what this process allows at once', async () => {
+    const { consume, goDown } = make(0.25);
+    goDown();
+    let passed = 0;
+    for (let i = 0; i < 100; i++) if ((await consume(bucket(4, 40)))[0]!.allowed) passed++;
+    expect(passed).toBe(10);
+  });
+});
+
+describe.each([
+  ['a sliding window', { kind: { type: 'sliding-window' } }],
+  [
+    'a calendar',
+    {
+      kind: {
+        type: 'calendar',
+        startsAtMs: 0,
+        endsAtMs: 2 ** 50,
+        nextEndsAtMs: 2 ** 51,
+      },
+    },
+  ],
+  ['a fixed window with a block', { block: { stepsMs: [1_000], forgiveAfterMs: 1 } }],
+] as const)('the share of %s', (_, parts) => {
+  it('is what this process allows', async () => {
+    const { consume, goDown } = make(0.25);
+    goDown();
+    let passed = 0;
+    for (let i = 0; i < 100; i++) {
+      if ((await consume(five('a', 'memory', { limit: 40, ...parts })))[0]!.allowed) passed++;
+    }
+    expect(passed).toBe(10);
   });
 });

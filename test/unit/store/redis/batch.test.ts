@@ -38,6 +38,34 @@ describe('a batch', () => {
     expect(new Batch().someKey).toBe('');
   });
 
+  it('is for all kinds of counters if its requests are', () => {
+    const sliding = check('s', { kind: { type: 'sliding-window' } });
+    const shadow = check('f', { shadow: true, limit: Infinity });
+    const blocking = check('b', { block: { stepsMs: [1], forgiveAfterMs: 1 } });
+    const isMixed = (...checks: Check[]): boolean => batchOf(checks).batch.isMixed;
+    expect([isMixed(a), isMixed(a, shadow), isMixed(sliding), isMixed(a, blocking)]).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  it('has each counter once, with the lowest limit or burst and the sum of the costs', () => {
+    const bucket = (burst: number, cost: number): Check =>
+      check('b', { kind: { type: 'token-bucket', burst }, limit: 100, cost });
+    const { batch } = batchOf([bucket(8, 1), a], [bucket(6, 2)], [bucket(9, 0)]);
+    expect(batch.counters).toMatchObject([
+      { key: 'b', limit: 6, cost: 3 },
+      { key: 'a', limit: 5, cost: 1 },
+    ]);
+  });
+
+  it('has two counters for two windows of a length', () => {
+    const [minute, hour] = [60_000, 3_600_000].map((windowMs) => check('k', { windowMs, group: 'same' }));
+    expect(batchOf([minute!], [hour!]).batch.counters).toHaveLength(2);
+  });
+
   it('fails all of its requests with the same error', () => {
     const { batch, answers } = batchOf([a], [b]);
     const error = new Error('down');

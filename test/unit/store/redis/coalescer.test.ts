@@ -78,6 +78,22 @@ describe('requests of one turn', () => {
     );
   });
 
+  it('share a call only with requests that need the same script', async () => {
+    const { add, turns, sent } = make();
+    const sliding = (key: string): Check => check(key, { kind: { type: 'sliding-window' } });
+    const blocking = (key: string): Check => check(key, { block: { stepsMs: [1], forgiveAfterMs: 1 } });
+    void add('', check('a'));
+    void add('', sliding('b'));
+    void add('', check('c'), sliding('d'));
+    void add('1', sliding('e'));
+    void add('', check('f'));
+    void add('', blocking('g'));
+    void add('1', check('h'));
+    await nextTurn();
+    expect(turns).toEqual([[['a', 'f'], ['b', 'c', 'g'], ['e'], ['h']]]);
+    expect(sent.map(({ isMixed }) => isMixed)).toEqual([false, true, true, false]);
+  });
+
   it('do not wait for those of the next turn', async () => {
     const { add, turns } = make();
     void add('', check('a'));
