@@ -1,6 +1,6 @@
 -- The script of this library for fixed windows as it was before there were other kinds of counters. It is here for
--- comparison only: the benchmark calls it with the same traffic as lua/consume.lua. Its arguments and its reply have the
--- form of that time: the requests and the runs were two arguments, and the reply was an array of Redis.
+-- comparison only: the benchmark calls it with the same traffic as lua/consume.lua. Its arguments and its reply have
+-- the form of that time: the requests and the runs were two arguments, and the reply was an array of Redis.
 --
 -- consume.lua: decides and charges the checks of one or more requests in one step, each request all or none.
 --

@@ -24,9 +24,9 @@ describe('counters of all kinds in Redis', () => {
       ['a list', (key) => subject.client.lpush(key, 'x')],
       ['a word', (key) => subject.client.set(key, 'x')],
       ['nothing', (key) => subject.client.set(key, '')],
-      ['152 bytes of something else', (key) => subject.client.set(key, Buffer.alloc(152, 0xff))],
-      ['24 bytes of something else', (key) => subject.client.set(key, Buffer.alloc(24, 0xff))],
-      ['16 bytes of something else', (key) => subject.client.set(key, Buffer.alloc(16, 0xff))],
+      ['152 bytes that are not a state', (key) => subject.client.set(key, Buffer.alloc(152, 0xff))],
+      ['24 bytes that are not a state', (key) => subject.client.set(key, Buffer.alloc(24, 0xff))],
+      ['16 bytes that are not a state', (key) => subject.client.set(key, Buffer.alloc(16, 0xff))],
     ])('fail a request if the key holds %s, and no other request of the call', async (_what, spoil) => {
       const [spoiled, other, alone] = [counter(), counter(), counter()];
       await spoil(subject.full(spoiled.key));

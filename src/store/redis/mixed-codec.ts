@@ -1,4 +1,4 @@
-import { capacityOf } from '../../core/counter-kind.js';
+import { capacityOf, type CounterKind } from '../../core/counter-kind.js';
 import { type Check, type CheckResult, passesAll, toMeasuredResult } from '../../core/check.js';
 import type { Batch, CounterEntry, PendingRequest } from './batch.js';
 import { unpackArray } from './message-pack.js';
@@ -52,8 +52,12 @@ function needsOwnAnswers({ checks, counters, charging }: PendingRequest): boolea
 function isAlike(a: CounterEntry, b: CounterEntry): boolean {
   if (a.windowMs !== b.windowMs || a.limit !== b.limit || a.cost !== b.cost) return false;
   const [one, other] = [a.check, b.check];
-  // checks of one rule share the objects
-  return one.kind === other.kind && one.block === other.block && one.limit === other.limit;
+  return one.block === other.block && one.limit === other.limit && isSameKind(one.kind, other.kind);
+}
+
+/** Rules share the objects of their kinds, and checks of `FreqLimitService` do not. */
+function isSameKind(a: CounterKind, b: CounterKind): boolean {
+  return a === b || (a.type === 'token-bucket' && b.type === 'token-bucket' && a.burst === b.burst);
 }
 
 /** The numbers that counters have in common. */
