@@ -15,6 +15,8 @@ interface Wish {
   readonly uses: readonly Use[];
   /** Whether it is refunded after its turn. */
   readonly isRefunded: boolean;
+  /** Whether its checks have no blocks and other refills than those of other requests on the same counters. */
+  readonly isOther: boolean;
 }
 
 interface Turn {
@@ -36,6 +38,7 @@ const turns: fc.Arbitrary<Turn[]> = fc.array(
         type: fc.constantFrom('consume' as const, 'consume' as const, 'consume' as const, 'peek' as const),
         uses: fc.array(uses(), { minLength: 1, maxLength: 4 }),
         isRefunded: fc.boolean(),
+        isOther: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.boolean()),
       }),
       { minLength: 1, maxLength: 12 },
     ),
@@ -62,6 +65,11 @@ function orderOf(requests: readonly Request[]): Request[] {
   }
   coalescer.close();
   return order;
+}
+
+function otherwise(check: Check): Check {
+  const { kind, limit } = check;
+  return { ...check, block: undefined, limit: kind.type === 'token-bucket' ? limit + 1 : limit };
 }
 
 async function answer({ store }: TimedRedis, { type, checks }: Request): Promise<Answer> {
@@ -104,7 +112,8 @@ describe('requests of all kinds in one call', () => {
   async function play({ afterMs, wishes }: Turn, list: readonly CounterSpec[]): Promise<void> {
     together.clock.nowMs += afterMs;
     const requests = wishes.map(({ uses, ...wish }): Request => {
-      return { ...wish, checks: uses.map((use) => checkOn(list, use, together.clock.nowMs)) };
+      const checks = uses.map((use) => checkOn(list, use, together.clock.nowMs));
+      return { ...wish, checks: wish.isOther ? checks.map(otherwise) : checks };
     });
     const shared = await Promise.all(requests.map((one) => answer(together, one)));
     const single = new Map<Request, Answer>();

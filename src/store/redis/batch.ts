@@ -124,7 +124,8 @@ export class Batch {
       this.checkCount === 0 ||
       (this.counters.length + checks.length <= MAX_KEYS &&
         this.checkCount + checks.length <= MAX_CHECKS &&
-        this.totalCost + costOf(checks) <= Number.MAX_SAFE_INTEGER)
+        this.totalCost + costOf(checks) <= Number.MAX_SAFE_INTEGER &&
+        (!this.isMixed || checks.every((check) => this.isLikeItsCounter(check))))
     );
   }
 
@@ -141,6 +142,13 @@ export class Batch {
 
   fail(error: unknown): void {
     for (const request of this.requests) request.reject(error);
+  }
+
+  /** A call has the block of a counter once, and what flows into a bucket: other requests may have others, by a function. */
+  private isLikeItsCounter(check: Check): boolean {
+    const first = this.find(check)?.check;
+    if (first === undefined) return true;
+    return first.block === check.block && (check.kind.type !== 'token-bucket' || first.limit === check.limit);
   }
 
   private addCheck(check: Check, charging: boolean): CounterEntry {

@@ -23,6 +23,23 @@ describe('Batch.fits', () => {
   });
 });
 
+describe('Batch.fits, for all kinds of counters,', () => {
+  const sliding = check('s', { kind: { type: 'sliding-window' } });
+  const bucket = check('b', { kind: { type: 'token-bucket', burst: 5 }, limit: 5 });
+  const block = { stepsMs: [1_000], forgiveAfterMs: 1 };
+
+  it.each<[string, Check, boolean]>([
+    ['accepts the same counter with another limit', { ...sliding, limit: 9 }, true],
+    ['accepts a new counter with a block', check('new', { block }), true],
+    ['does not accept a counter with another block', { ...sliding, block }, false],
+    ['accepts a bucket with another burst', { ...bucket, kind: { type: 'token-bucket', burst: 9 } }, true],
+    ['does not accept a bucket with another refill', { ...bucket, limit: 9 }, false],
+  ])('%s', (_, one, fits) => {
+    const { batch } = batchOf([sliding, bucket]);
+    expect(batch.fits([a, one])).toBe(fits);
+  });
+});
+
 describe('a batch', () => {
   it('is divisible if it has several counters', () => {
     expect(batchOf([a], [a, a]).batch.isDivisible).toBe(false);
