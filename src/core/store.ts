@@ -4,9 +4,13 @@ import type { MaybePromise } from './maybe-promise.js';
 /**
  * Where counters live. Every store gives the same results for the same history; `test/contract` checks this.
  *
- * A counter is identified by its key and lives for one fixed window: it opens at the first request that is charged and
- * ends `windowMs` later, whatever happens meanwhile. Its last millisecond still belongs to it. Only the store's own
- * clock counts.
+ * A counter is identified by its key, which contains its window and its kind. Only the store's own clock counts.
+ *
+ * - A fixed window opens at the first request that is charged and ends `windowMs` later, whatever happens meanwhile. Its last
+ *   millisecond still belongs to it.
+ * - A calendar ends at the first boundary after the store's time.
+ * - In a sliding window a charge counts until its whole sub-window, a sixteenth of the window, is older than the window.
+ * - A token bucket refills `limit` units per window, up to its burst.
  */
 export interface Store {
   /** Where counters are, for the line that is logged at start-up: `Redis at redis://localhost:6379/0`. Without secrets. */
@@ -17,7 +21,11 @@ export interface Store {
    *
    * - A check allows the request if the units used, including its cost, do not exceed its limit.
    * - If all checks allow it, each is charged its cost. If one denies it, none is charged, except checks with
-   *   `countDenied`, which are always charged. A denied request leaves no other trace.
+   *   `countDenied`, which are always charged. Checks with `shadow` deny no request. A denied request leaves no other trace,
+   *   except for blocks.
+   * - A check with a block that denies its request, whatever other checks say, begins it, unless its cost is 0 or above its
+   *   limit. While a counter is blocked, its checks deny and charge nothing, and nothing changes the end of the block. The next
+   *   block has the length of the next step, if it begins within `forgiveAfterMs` of the end of the last one.
    * - A cost of 0 charges nothing and opens no window.
    * - Checks with the same key are decided in order: the second one includes what the first has charged.
    * - A counter that has lost its expiry gets its window again.
@@ -39,8 +47,9 @@ export interface Store {
   peek(checks: readonly Check[]): MaybePromise<CheckResult[]>;
 
   /**
-   * Refunds what these checks were charged, given the results that `consume` returned. Only the window that was charged
-   * changes: no counter is created, none falls below 0, and an expired one stays expired. A second call refunds nothing.
+   * Refunds what these checks were charged, given the results that `consume` returned. Only the window, period, sub-window or
+   * bucket that was charged changes: no counter is created, none falls below 0, and an expired one stays expired. A bucket gets
+   * back what has not flowed in since the charge. No block is lifted. A second call refunds nothing.
    *
    * @param isInTime whether the request still waits for its verdict, so that the refund must end within its time
    * @returns the results as they are now; unchanged where the refund has failed
@@ -51,7 +60,7 @@ export interface Store {
     isInTime?: boolean,
   ): MaybePromise<CheckResult[]>;
 
-  /** Deletes the counters of these checks. Ignores checks without a counter. */
+  /** Deletes the counters of these checks, with their blocks and how often they were blocked. Ignores checks without a counter. */
   reset(checks: readonly Check[]): MaybePromise<void>;
 
   /** How the store is doing. */

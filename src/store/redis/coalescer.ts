@@ -18,7 +18,8 @@ export interface BatchWriter {
  *
  * With HTTP each request is a callback of its own: microtasks and `nextTick` end with it, so only `setImmediate` can see two
  * of them. It runs at the end of the turn, so a single request does not wait for a timer.
- * The order of arrival is the order of counting. In a Cluster only requests with the same hash tag may share a call.
+ * The order of arrival is the order of counting in a call, and requests that need different scripts have different calls. In a
+ * Cluster only requests with the same hash tag may share a call.
  */
 export class Coalescer {
   private batches: Batch[] = [];
