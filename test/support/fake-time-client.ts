@@ -47,7 +47,8 @@ export function withFakeTime<C extends Redis | Cluster>(client: C, clock: FakeCl
     patched.set(source, script);
     const keys = args.slice(0, count);
     const time = [String(clock.nowMs), endsKey(keys[0] ?? '')];
-    return script.run(scripts, keys, [...args.slice(count), ...time]);
+    // whole each time: the calls of a turn must come in their order, also the first ones
+    return script.runWhole(scripts, keys, [...args.slice(count), ...time]);
   };
   return client;
 }
