@@ -4,10 +4,12 @@ import base from './jest.config.js';
 export default {
   ...base,
   displayName: 'nest-11',
-  // these read sources, which are the same
+  // these read sources, or compare scripts and calculations without Nest and the store: all that is the same
   testPathIgnorePatterns: [
     ...base.testPathIgnorePatterns,
     '<rootDir>/test/unit/(plain-words|public-docs)\\.test\\.ts$',
+    '<rootDir>/test/unit/core/',
+    '<rootDir>/test/lua/consume-mixed-differential\\.test\\.ts$',
   ],
   moduleNameMapper: {
     ...base.moduleNameMapper,
