@@ -9,6 +9,8 @@ export interface CachedCount {
   readonly endsAtMs: number;
   /** What it denied; `undefined` for a fixed window that does not block, whose count says it, and if it denied nothing. */
   readonly denied: CachedDenial | undefined;
+  /** How long the call took. The server may have counted as late as that, so the wait for a denied cost is longer by it. */
+  readonly tookMs: number;
   /** When the entry expires: with its window or after `MAX_AGE_MS`, whichever comes first. */
   readonly expiresAtMs: number;
 }
@@ -63,8 +65,15 @@ export class CachedCounts {
   /**
    * Adds the counts of a denial.
    * @param sentAtMs when the store was called: windows are counted from then on, so that an entry can only expire early
+   * @param answeredAtMs when it answered
    */
-  add(checks: readonly Check[], results: readonly CheckResult[], sentAtMs: number): void {
+  add(
+    checks: readonly Check[],
+    results: readonly CheckResult[],
+    sentAtMs: number,
+    answeredAtMs = sentAtMs,
+  ): void {
+    const tookMs = answeredAtMs - sentAtMs;
     const maxAgeAtMs = sentAtMs + MAX_AGE_MS;
     this.expiresAtMs = Math.max(this.expiresAtMs, maxAgeAtMs);
     checks.forEach((check, i) => {
@@ -74,7 +83,7 @@ export class CachedCounts {
       const endsAtMs = sentAtMs + resetAfterMs;
       const expiresAtMs = used === 0 ? maxAgeAtMs : Math.min(maxAgeAtMs, endsAtMs);
       const denied = denialOf(checks, i, result, sentAtMs);
-      this.counts.set(check, { used, endsAtMs, denied, expiresAtMs }, sentAtMs);
+      this.counts.set(check, { used, endsAtMs, denied, tookMs, expiresAtMs }, sentAtMs);
     });
   }
 

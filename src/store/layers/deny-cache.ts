@@ -45,7 +45,7 @@ export class DenyCache extends StoreLayer implements Store {
     return this.store.consume(checks, refundable, undefined, {
       onResults: (results) => {
         if (generation === this.generation && isDenialOfStore(checks, results))
-          this.counts.add(checks, results, sentAtMs);
+          this.counts.add(checks, results, sentAtMs, this.clock());
         else if (!this.counts.isEmpty(sentAtMs)) this.counts.forget(checks.filter(hasBlock));
       },
     });
@@ -101,14 +101,14 @@ export class DenyCache extends StoreLayer implements Store {
   private resultOf(check: Check, nowMs: number): CheckResult {
     const count = this.counts.get(check, nowMs);
     if (count === undefined) return withoutCount(check);
-    const { used, endsAtMs, denied } = count;
+    const { used, endsAtMs, denied, tookMs } = count;
     const resetAfterMs = used > 0 ? Math.ceil(endsAtMs - nowMs) : 0;
     const allowed = !isDenied(count, check, nowMs);
     const isBlocked = !allowed && isBlockedAt(count, nowMs);
     if (check.kind.type === 'fixed-window' && !isBlocked) return toResult(check, allowed, used, resetAfterMs);
     // a higher cost may have to wait longer
-    const deniedUntilMs = denied?.endsAtMs ?? nowMs + resetAfterMs;
-    const retryAfterMs = allowed ? 0 : Math.ceil(deniedUntilMs - nowMs);
+    const waitMs = denied === undefined ? resetAfterMs : Math.ceil(denied.endsAtMs + tookMs - nowMs);
+    const retryAfterMs = allowed ? 0 : waitMs;
     return toMeasuredResult(check, { used, resetAfterMs, retryAfterMs, isBlocked });
   }
 }
