@@ -14,9 +14,9 @@
 --                           8: a refund of `cost`; instead of a limit it has the token of the charge. Each refund is a
 --                           request of its own, and all requests of such a call are refunds
 --            A run is
---              kind         1 fixed window, 2 calendar window, 3 sliding window, 4 token bucket; 10 more if a client
---                           that exceeds the limit is blocked
---              window       milliseconds, at least 1; not used by calendar windows
+--              kind         1 fixed window, 2 calendar window, 3 sliding window, 4 token bucket, 5 concurrency; 10 more
+--                           if a client that exceeds the limit is blocked, which 5 never does
+--              window       milliseconds, at least 1; not used by calendar windows. For concurrency the life of a lease
 --              limit        the lowest limit of the checks (of a bucket: the lowest burst); -1: none of them has one
 --              cost         the sum of their costs; 0 if they only read the counter. If they peek, 0, and the limit is
 --                           lower by the highest cost. -1: the requests must be read
@@ -24,6 +24,9 @@
 --              starts, ends, next   for a calendar window: when the current period begins and ends, and when the next
 --                           one ends, as the process computed them, in milliseconds since 1970
 --              refill, burst   for a bucket: units that flow in per window, units that fit in
+--              leases, id ...   for concurrency: how many leases each key has in this call; then those of the first
+--                           key, of the second ... A check with cost 1 that does not peek takes the next one of its
+--                           key, and a refund releases the next one. Such checks have cost 0 or 1, and never mode 1
 --              forgive, steps, step ...   for blocks: how long after a block offences are forgotten; how many steps
 --                           follow; the lengths of the first, second ... block
 -- Reply      a MessagePack array. If all requests pass: 0, then two numbers for each of KEYS, after all charges:
@@ -35,6 +38,7 @@
 --              reset        as above; until the end of a block
 --              retry        0: the check allows its request. Above 0: it denies it, and would allow it after so many
 --                           milliseconds (or never; then its counter is as new). Below 0: blocked for -retry ms
+--            When a lease ends is not known: for concurrency, reset and retry are a second, if they are not 0.
 --            A request with a check whose key is not a counter (another type, another content) is not charged; each of
 --            its checks has Redis' own error as a string instead of `used`.
 --            The tokens, if requested, come last: for each of KEYS, or for each check; -1 if there is nothing to
@@ -47,6 +51,8 @@
 --                         until the end of that one, and of each of the 17 before. The difference of two of these
 --                         totals was charged in between. A window has 16 sub-windows, and 17 can lie in it in part.
 --            bucket       three doubles: a time, and the units used then: whole ones, and parts of 1 / window of a unit
+--            concurrency  a sorted set: the ids of the leases, by the last millisecond in which each counts. The key
+--                         expires with the last one
 --            block        for any kind: 4, and the end of the block with 18 digits. To consume.lua it is a large number
 --            key!offences   how often the key was blocked, if there are several steps. Blocks that begin while the slot
 --                           of a Cluster moves are not counted
@@ -56,7 +62,10 @@
 --              change nothing about it.
 --            * A key is created with its expiry in one command. No write removes an expiry. If something else did, the
 --              window ends all the same, and the key gets its expiry back in the next sub-window or period.
---            * If the server's clock was set back, a state from the future counts as one of now.
+--            * If the server's clock was set back, a state from the future counts as one of now. A lease does so once a
+--              request is decided one by one, as each is that its counter denies.
+--            * A lease that is released a second time changes nothing. Lapsed leases do not count, and the next write
+--              of their counter removes them.
 --            * Only the sub-window or period that was charged is refunded. A bucket gets back what has not flowed in
 --              since the charge. No counter is created by a refund, none falls below 0, and no expiry is prolonged.
 --            * Sums are exact up to 2^53 - 1. A bucket with a window of more than 139 years refills a little less.
@@ -72,13 +81,15 @@ local type, tonumber = type, tonumber
 local floor, ceil, fmod, abs, max, huge = math.floor, math.ceil, math.fmod, math.abs, math.max, math.huge
 local pack, unpack, format = struct.pack, struct.unpack, string.format
 
-local CALENDAR, SLIDING, BUCKET, WITH_BLOCK = 2, 3, 4, 10
+local CALENDAR, SLIDING, BUCKET, LEASES, WITH_BLOCK = 2, 3, 4, 5, 10
 local SHADOW, PEEK, REFUND = 2, 4, 8
 -- Counters stop here: up to this number they are exact.
 local MAX = 9007199254740991
 -- Below this, the operator % is exact.
 local LARGE = 4503599627370496
 local NAN = 0 / 0
+-- Instead of a time that is not known.
+local UNKNOWN_WAIT = 1000
 
 -- Servers before Redis 7 may be configured to replicate the script itself; they would refuse writes after TIME.
 if not redis.REDIS_VERSION_NUM then
@@ -89,9 +100,10 @@ local args = cjson.decode(ARGV[1])
 local wants_tokens = args[1]:byte() == 64
 local time = call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
+local now_text = format('%d', now)
 
--- For each key: its value, false if that counts no more; the units that count, NaN if it is unusual; and what else
--- its kind needs: the time left (fixed), the end (calendar), or the parts of a unit (bucket).
+-- For each key: its value, false if that counts no more (of leases, their number); the units that count, NaN if it is
+-- unusual; and what else its kind needs: the time left (fixed), the end (calendar), or the parts of a unit (bucket).
 local values, base, extra = {}, {}, {}
 -- For each key: where its run begins. Only filled if needed.
 local run_of = {}
@@ -213,6 +225,16 @@ while args[run] do
       reply[2 * i], reply[2 * i + 1] = units, units > 0 and period_end - now or 0
       all_pass = all_pass and units <= limit
     end
+  elseif kind == LEASES then
+    params = params + 1 + args[params] * args[run + 4]
+    for i = first, last do
+      local value = pcall('ZCOUNT', KEYS[i], now_text, '+inf')
+      local units = type(value) == 'number' and value or NAN
+      values[i], base[i] = value, units
+      units = units + cost
+      reply[2 * i], reply[2 * i + 1] = units, units > 0 and UNKNOWN_WAIT or 0
+      all_pass = all_pass and units <= limit
+    end
   else
     for i = first, last do
       local value, units, left = pcall('GET', KEYS[i]), 0, cost > 0 and window or 0
@@ -242,11 +264,15 @@ end
 -- though nothing is charged. For each check: the key that it charged with its whole cost, else 0.
 local used, is_wrong, charged
 local resets = {}
+-- For each key with leases, then: those to write.
+local taken = {}
 
 if not all_pass then
   reply, used, is_wrong, charged = { 1 }, {}, {}, {}
   -- For each key: the error if it is not a counter; until when it is blocked.
   local problems, blocked_until = {}, {}
+  -- For each key with leases: the position of the next one of this call.
+  local lease_at = {}
 
   -- a * b / by, as a whole number and a rest, for a and b below by.
   local function divide_product(a, b, by)
@@ -425,6 +451,17 @@ if not all_pass then
     end
   end
 
+  -- Reads what the keys of a run need if requests are decided one by one: where their leases are in the call, and which
+  -- leases are from the future. These get the time of one of now.
+  local function read_leases(first, last, run_at)
+    local count, latest = args[run_at + 5], format('(%d', now + args[run_at + 1])
+    for i = first, last do
+      lease_at[i] = run_at + 6 + (i - first) * count
+      taken[i] = problems[i] and {} or call('ZRANGEBYSCORE', KEYS[i], latest, '+inf')
+      is_wrong[i] = #taken[i] > 0
+    end
+  end
+
   k, run = 0, 2
   while args[run] do
     for i = k + 1, k + args[run + 4] do
@@ -438,6 +475,10 @@ if not all_pass then
       used[i] = base[i]
     end
     local kind, params = args[run] % WITH_BLOCK, run + 5
+    if kind == LEASES then
+      read_leases(k + 1, k + args[run + 4], run)
+      params = params + 1 + args[params] * args[run + 4]
+    end
     params = params + (kind == CALENDAR and 3 or kind == BUCKET and 2 or 0)
     k, run = k + args[run + 4], params + (args[run] >= WITH_BLOCK and 2 + args[params + 1] or 0)
   end
@@ -458,6 +499,8 @@ if not all_pass then
       return time_to_flow_in(part > 0 and units - 1 or units, part, args[run_at + 5], window)
     elseif kind == CALENDAR then
       return extra[i] - now
+    elseif kind == LEASES then
+      return UNKNOWN_WAIT
     end
     return base[i] > 0 and extra[i] or window
   end
@@ -468,6 +511,8 @@ if not all_pass then
     local kind, window = args[run_at] % WITH_BLOCK, args[run_at + 1]
     if kind == CALENDAR then
       return extra[i] - now
+    elseif kind == LEASES then
+      return UNKNOWN_WAIT
     elseif units == 0 then
       return window
     elseif kind == SLIDING and need <= base[i] then
@@ -485,8 +530,8 @@ if not all_pass then
     return reset_of(i) + (kind < CALENDAR and 1 or 0)
   end
 
-  -- The checks of the request that is decided: key, limit, cost, mode; units charged; units over the limit.
-  local keys, limits, costs, modes, charges, excess = {}, {}, {}, {}, {}, {}
+  -- The checks of the request that is decided: key, limit, cost, mode; units charged; units over the limit; the lease.
+  local keys, limits, costs, modes, charges, excess, leases = {}, {}, {}, {}, {}, {}, {}
   -- The blocks that begin: for each key the number of offences, and after how long they are forgotten.
   local begun, blocks = {}, 0
 
@@ -565,6 +610,16 @@ if not all_pass then
     return units
   end
 
+  -- Releases a lease, at once.
+  local function release(i, id)
+    if problems[i] then
+      return
+    end
+    call('ZREM', KEYS[i], id)
+    base[i] = call('ZCOUNT', KEYS[i], now_text, '+inf')
+    used[i], taken[i], is_wrong[i] = base[i], {}, false
+  end
+
   local function refund(i, token, cost)
     local kind, units = args[run_of[i]] % WITH_BLOCK, nil
     if base[i] == 0 or token == huge then
@@ -587,9 +642,14 @@ if not all_pass then
   -- Charges or refunds the check j of a request. Returns whether it denies the request.
   local function charge(j)
     local i, limit, mode = keys[j], limits[j], modes[j]
-    charges[j], excess[j] = 0, 0
+    charges[j], excess[j], leases[j] = 0, 0, nil
+    if lease_at[i] and costs[j] > 0 and mode ~= PEEK then
+      leases[j], lease_at[i] = args[lease_at[i]], lease_at[i] + 1
+    end
     if blocked_until[i] then
       excess[j] = (limit < huge or mode == REFUND) and 1 or 0
+    elseif mode == REFUND and leases[j] then
+      release(i, leases[j])
     elseif mode == REFUND then
       refund(i, limit, costs[j])
     elseif not problems[i] then
@@ -681,6 +741,9 @@ if not all_pass then
       end
       local i = keys[j]
       charged[n] = charges[j] > 0 and charges[j] == costs[j] and not blocked_until[i] and i or 0
+      if charged[n] > 0 and leases[j] then
+        taken[i][#taken[i] + 1] = leases[j]
+      end
     end
     return at + 1
   end
@@ -766,6 +829,17 @@ while args[run] do
         else
           call('SET', key, pack('<dd', units, extra[i]), 'PX', format('%d', left))
         end
+      elseif kind == LEASES then
+        expiry = expiry or format('%d', now + window)
+        local ids, at = taken[i], 1
+        if not ids then
+          ids, at = args, params + 1 + (i - first) * args[params]
+        end
+        for n = at, at + (used and #ids or args[params]) - 1 do
+          call('ZADD', key, expiry, ids[n])
+        end
+        call('ZREMRANGEBYSCORE', key, '-inf', '(' .. now_text)
+        call('PEXPIREAT', key, expiry)
       elseif added == 0 then
         call('PEXPIRE', key, format('%d', window))
       elseif value and not rewrites then
@@ -779,6 +853,8 @@ while args[run] do
     params = params + 2
   elseif kind == CALENDAR then
     params = params + 3
+  elseif kind == LEASES then
+    params = params + 1 + args[params] * args[run + 4]
   end
   if args[run] >= WITH_BLOCK then
     params = params + 2 + args[params + 1]
@@ -790,7 +866,8 @@ if not wants_tokens then
   return cmsgpack.pack(reply)
 end
 
--- The token of a charge: the number of the sub-window, the time (bucket), or the end of the window.
+-- The token of a charge: the number of the sub-window, the time (bucket), or the end of the window. A lease is released
+-- by its id, and needs none.
 local function token_of(i)
   local kind = args[run_of[i]] % WITH_BLOCK
   if kind == SLIDING then
@@ -801,6 +878,8 @@ local function token_of(i)
     return now
   elseif kind == CALENDAR then
     return extra[i]
+  elseif kind == LEASES then
+    return 0
   end
   -- servers before Redis 7 have no PEXPIRETIME: there the end is computed, with an error of some milliseconds
   local ends = redis.REDIS_VERSION_NUM and call('PEXPIRETIME', KEYS[i]) or now + call('PTTL', KEYS[i])

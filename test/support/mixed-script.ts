@@ -32,6 +32,7 @@ interface KeyUse {
   charges: number;
   reads: number;
   mustRead: boolean;
+  leases: string[];
 }
 
 function numberOf(limit: number): number {
@@ -53,6 +54,7 @@ function usesOf(requests: readonly MixedRequest[], mustRead: boolean): Map<strin
         charges: 0,
         reads: 0,
         mustRead,
+        leases: [],
       };
       uses.set(check.key, use);
       const charges = request.type === 'consume' && check.cost > 0;
@@ -60,12 +62,21 @@ function usesOf(requests: readonly MixedRequest[], mustRead: boolean): Map<strin
       use.cost += charges ? check.cost : 0;
       use.limit = Math.min(use.limit, capacityOf(check) - (request.type === 'peek' ? check.cost : 0));
       use.mustRead ||= request.type === 'refund';
+      if (check.lease !== undefined && (charges || request.type === 'refund')) use.leases.push(check.lease);
     }
   }
   return uses;
 }
 
-function runOf({ check, cost, limit, charges, reads, mustRead }: KeyUse): readonly number[] {
+function runOf({
+  check,
+  cost,
+  limit,
+  charges,
+  reads,
+  mustRead,
+  leases,
+}: KeyUse): readonly (number | string)[] {
   const { kind, windowMs, block } = check;
   const isUnclear =
     mustRead ||
@@ -73,10 +84,11 @@ function runOf({ check, cost, limit, charges, reads, mustRead }: KeyUse): readon
     (kind.type === 'token-bucket' && charges > 1) ||
     cost > MAX ||
     limit < 0;
-  const run = [KINDS[kind.type] + (block === undefined ? 0 : WITH_BLOCK), windowMs];
+  const run: (number | string)[] = [KINDS[kind.type] + (block === undefined ? 0 : WITH_BLOCK), windowMs];
   run.push(numberOf(Math.max(limit, 0)), isUnclear ? READ_REQUESTS : cost, 1);
   if (kind.type === 'calendar') run.push(kind.startsAtMs, kind.endsAtMs, kind.nextEndsAtMs);
   if (kind.type === 'token-bucket') run.push(Math.min(check.limit, MAX), numberOf(kind.burst));
+  if (kind.type === 'concurrency') run.push(leases.length, ...leases);
   if (block !== undefined) run.push(block.forgiveAfterMs, block.stepsMs.length, ...block.stepsMs);
   return run;
 }

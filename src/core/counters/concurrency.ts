@@ -1,4 +1,4 @@
-import { type Concurrency, UNKNOWN_WAIT_MS } from '../counter-kind.js';
+import { type Concurrency, leaseOf, UNKNOWN_WAIT_MS } from '../counter-kind.js';
 import type { CounterOf, Counting } from './counting.js';
 
 export interface Lease {
@@ -41,21 +41,17 @@ export const concurrency: Counting<Concurrency, LeasesState> = {
   longestMs: ({ windowMs }) => windowMs,
 };
 
-/** Gives the lease of a check its full life again, also if it has lapsed. Returns whether it was still there. */
-export function renewLease(
+/**
+ * Gives leases their full life again, also if they have lapsed.
+ * @param ids of the leases, each once
+ */
+export function renewLeases(
   state: LeasesState | undefined,
-  of: CounterOf,
+  ids: readonly string[],
+  { windowMs }: CounterOf,
   nowMs: number,
-): { readonly state: LeasesState; readonly wasThere: boolean } {
-  const id = leaseOf(of);
-  const others = state?.leases.filter((lease) => lease.id !== id) ?? [];
-  return {
-    state: { leases: [...others, { id, endsAtMs: nowMs + of.windowMs }] },
-    wasThere: others.length < (state?.leases.length ?? 0),
-  };
-}
-
-function leaseOf({ lease }: CounterOf): string {
-  if (lease === undefined) throw new RangeError('a check of a concurrency counter has no lease');
-  return lease;
+): LeasesState {
+  const renewed = new Set(ids);
+  const others = state?.leases.filter(({ id }) => !renewed.has(id)) ?? [];
+  return { leases: [...others, ...ids.map((id) => ({ id, endsAtMs: nowMs + windowMs }))] };
 }

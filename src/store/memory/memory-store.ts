@@ -6,7 +6,9 @@ import {
   toRefundedResult,
   toResult,
 } from '../../core/check.js';
+import { leaseOf } from '../../core/counter-kind.js';
 import type { Log } from '../../core/log.js';
+import { groupChecks, inOriginalOrder } from '../../core/split-request.js';
 import type { Store, StoreHealth } from '../../core/store.js';
 import type { Counter } from './counter-group.js';
 import { Counters } from './counters.js';
@@ -104,8 +106,12 @@ export class MemoryStore implements Store {
   }
 
   renew(checks: readonly Check[]): boolean[] {
-    const nowMs = Math.floor(this.clock());
-    return checks.map((check) => this.mixed.renew(check, this.times(nowMs)));
+    const times = this.times(Math.floor(this.clock()));
+    const groups = groupChecks(checks, ({ key }) => key);
+    const renewed = groups.map(({ checks: ofKey }) =>
+      ofKey.slice(0, 1).flatMap((first) => this.mixed.renew(first, ofKey.map(leaseOf), times)),
+    );
+    return inOriginalOrder(groups, renewed);
   }
 
   reset(checks: readonly Check[]): void {

@@ -16,6 +16,7 @@ import { type HashTags, prefixWithTag } from './hash-tags.js';
 import { Probes } from './probes.js';
 import { isClient, type RedisOption } from './redis-option.js';
 import { Refunds } from './refunds.js';
+import { Renewals } from './renewals.js';
 import { Sender } from './sender.js';
 import { ServerHealth } from './server-health.js';
 import { Servers } from './servers.js';
@@ -55,6 +56,7 @@ interface RedisStoreParts {
   readonly sender: Sender;
   readonly fullServers: FullServers;
   readonly refunds: Refunds;
+  readonly renewals: Renewals;
   readonly batches: BatchSender;
   readonly coalescer: Coalescer;
   readonly probes: Probes;
@@ -85,11 +87,23 @@ export class RedisStore implements Store {
     const fullServers = new FullServers();
     const limitedLog = log.limited(LOG_PERIOD_MS);
     const refunds = new Refunds({ sender, servers, health, timeoutMs, log: limitedLog });
+    const renewals = new Renewals({ sender, servers, health, timeoutMs, log: limitedLog });
     const calls = new ConsumeCalls({ sender, servers, health, fullServers, log: limitedLog });
     const batches = new BatchSender(calls, refunds, timeoutMs);
     const coalescer = new Coalescer(new TurnWriter(client, batches), coalesce);
     const probes = new Probes(batches, servers, health, namespace);
-    const parts = { servers, health, connection, sender, fullServers, refunds, batches, coalescer, probes };
+    const parts = {
+      servers,
+      health,
+      connection,
+      sender,
+      fullServers,
+      refunds,
+      renewals,
+      batches,
+      coalescer,
+      probes,
+    };
     return new RedisStore(options, parts);
   }
 
@@ -119,7 +133,7 @@ export class RedisStore implements Store {
   }
 
   renew(checks: readonly Check[]): Promise<(boolean | undefined)[]> {
-    return Promise.resolve(checks.map(() => true));
+    return this.parts.renewals.renew(this.withHashTags(checks));
   }
 
   async reset(checks: readonly Check[]): Promise<void> {
