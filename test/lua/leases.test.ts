@@ -43,7 +43,7 @@ describe('leases in lua/consume-mixed.lua and lua/renew.lua', () => {
   }
 
   const release = (check: KeyedCheck): Promise<Answer[]> => call({ type: 'refund', check, token: 0 });
-  const held = (key = at('a')): Promise<string[]> => suite.client.zrange(key, 0, -1);
+  const held = (key = at('a')): Promise<string[]> => suite.client.zrange(key, '0', '-1');
 
   function renew(...checks: KeyedCheck[]): Promise<(number | string)[]> {
     const keys = [...new Set(checks.map(({ key }) => key))];
@@ -61,8 +61,8 @@ describe('leases in lua/consume-mixed.lua and lua/renew.lua', () => {
 
   /** Puts a lease into a key as another process would have done some time ago. */
   async function put(lapsesInMs: number, name = id(), key = at('a')): Promise<string> {
-    await suite.client.zadd(key, (await serverMs()) + lapsesInMs, name);
-    await suite.client.pexpire(key, HOUR);
+    await suite.client.zadd(key, String((await serverMs()) + lapsesInMs), name);
+    await suite.client.pexpire(key, LIFE_MS);
     return name;
   }
 

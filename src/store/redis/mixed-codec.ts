@@ -71,8 +71,8 @@ export function runOf(
 ): Values {
   const { kind, block, windowMs } = check;
   const code = KINDS[kind.type] + (block === undefined ? 0 : WITH_BLOCK);
-  const common = [code, windowMs, sentLimit(limit), cost, counters.length];
-  return [...common, ...kindParts(check, counters), ...blockParts(check)];
+  const more = [...kindParts(check, counters), ...blockParts(check)];
+  return [code, windowMs, sentLimit(limit), cost, counters.length, more.length, ...more];
 }
 
 function kindParts({ kind, limit }: Check, counters: readonly Pick<CounterEntry, 'leases'>[]): Values {
