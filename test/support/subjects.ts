@@ -148,6 +148,7 @@ export function prefixed(store: Store, full: (key: string) => string, group?: st
     consume: (checks, ...more) => store.consume(moved(checks), ...more),
     peek: (checks) => store.peek(moved(checks)),
     settle: (checks, results, costs) => store.settle(moved(checks), results, costs),
+    renew: (checks) => store.renew(moved(checks)),
     reset: (checks) => store.reset(moved(checks)),
     health: () => store.health(),
     open: () => store.open(),

@@ -65,6 +65,10 @@ export class DenyCache extends StoreLayer implements Store {
     return this.store.settle(checks, results, costs);
   }
 
+  renew(checks: readonly Check[]): MaybePromise<(boolean | undefined)[]> {
+    return this.store.renew(checks);
+  }
+
   reset(checks: readonly Check[]): MaybePromise<void> {
     this.forgetAll();
     const done = this.store.reset(checks);

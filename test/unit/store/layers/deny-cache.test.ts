@@ -25,6 +25,7 @@ function subject(delayMs = 0) {
     },
     peek: async (checks) => inner.peek(checks),
     settle: async (checks, results, costs) => inner.settle(checks, results, costs),
+    renew: async (checks) => inner.renew(checks),
     reset: async (checks) => inner.reset(checks),
     health: () => inner.health(),
     open: () => inner.open(),

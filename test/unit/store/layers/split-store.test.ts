@@ -29,6 +29,10 @@ function make() {
       calls.push(['settle', keys(checks)]);
       return memory.settle(checks, results, costs);
     },
+    renew: async (checks) => {
+      calls.push(['renew', keys(checks)]);
+      return memory.renew(checks);
+    },
     reset: async (checks) => {
       calls.push(['reset', keys(checks)]);
       memory.reset(checks);
