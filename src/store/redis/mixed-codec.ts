@@ -6,7 +6,7 @@ import { toInteger, UnexpectedReplyError } from './reply-values.js';
 
 // The only place that knows the positions of the arguments and the reply of lua/consume-mixed.lua.
 
-const KINDS = { 'fixed-window': 1, calendar: 2, 'sliding-window': 3, 'token-bucket': 4 };
+const KINDS = { 'fixed-window': 1, calendar: 2, 'sliding-window': 3, 'token-bucket': 4, concurrency: 5 };
 const WITH_BLOCK = 10;
 const NO_LIMIT = -1;
 /** Instead of the cost of a run: the requests must be decided one by one. */
@@ -64,7 +64,8 @@ function isSameKind(a: CounterKind, b: CounterKind): boolean {
 export function runOf(check: Check, limit: number, cost: number, keyCount: number): number[] {
   const { kind, block, windowMs } = check;
   const code = KINDS[kind.type] + (block === undefined ? 0 : WITH_BLOCK);
-  return [code, windowMs, sentLimit(limit), cost, keyCount, ...kindParts(check), ...blockParts(check)];
+  const more = [...kindParts(check), ...blockParts(check)];
+  return [code, windowMs, sentLimit(limit), cost, keyCount, more.length, ...more];
 }
 
 function kindParts({ kind, limit }: Check): number[] {
