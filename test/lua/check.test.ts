@@ -3,8 +3,8 @@ import {
   checkLua,
   consumeLua,
   consumeMixedLua,
-  refundLua,
   renewLua,
+  settleLua,
 } from '../../src/store/redis/lua.generated.js';
 import { keysOf } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
@@ -20,7 +20,7 @@ describe('lua/check.lua', () => {
   });
 
   it('runs every command of the other scripts', () => {
-    const needed = commandsIn(consumeLua + consumeMixedLua + refundLua + renewLua, /\bp?call\('([A-Z]+)'/g);
+    const needed = commandsIn(consumeLua + consumeMixedLua + settleLua + renewLua, /\bp?call\('([A-Z]+)'/g);
     expect(needed.length).toBeGreaterThan(5);
     expect(commandsIn(checkLua, /\{ '([A-Z]+)'/g)).toEqual(needed);
   });

@@ -42,7 +42,8 @@ describe('leases in lua/consume-mixed.lua and lua/renew.lua', () => {
     return answer!;
   }
 
-  const release = (check: KeyedCheck): Promise<Answer[]> => call({ type: 'refund', check, token: 0 });
+  const release = (check: KeyedCheck): Promise<Answer[]> =>
+    call({ type: 'settle', check, token: 0, cost: 0 });
   const held = (key = at('a')): Promise<string[]> => suite.client.zrange(key, '0', '-1');
 
   function renew(...checks: KeyedCheck[]): Promise<(number | string)[]> {
@@ -163,7 +164,9 @@ describe('leases in lua/consume-mixed.lua and lua/renew.lua', () => {
   it('releases several leases in one call, also of several counters', async () => {
     const all = [lease(), lease({ key: at('b') }), lease()];
     await take(...all);
-    const answers = await call(...all.map((check): MixedRequest => ({ type: 'refund', check, token: 0 })));
+    const answers = await call(
+      ...all.map((check): MixedRequest => ({ type: 'settle', check, token: 0, cost: 0 })),
+    );
     expect(answers).toMatchObject([[{ used: 1 }], [{ used: 0 }], [{ used: 0 }]]);
     expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
   });

@@ -14,10 +14,11 @@ export interface LeasesState {
 
 /** Counts leases that are neither released nor lapsed. */
 export const concurrency: Counting<Concurrency, LeasesState> = {
-  mend({ leases }, { windowMs }, nowMs) {
+  mend(state, { windowMs }, nowMs) {
     const latestMs = nowMs + windowMs;
+    if (lastEndMs(state) <= latestMs) return state;
     return {
-      leases: leases.map((lease) => (lease.endsAtMs > latestMs ? { ...lease, endsAtMs: latestMs } : lease)),
+      leases: state.leases.map(({ id, endsAtMs }) => ({ id, endsAtMs: Math.min(endsAtMs, latestMs) })),
     };
   },
   at(state, _of, nowMs) {
@@ -30,14 +31,15 @@ export const concurrency: Counting<Concurrency, LeasesState> = {
     leases: [...(state?.leases ?? []), { id: leaseOf(of), endsAtMs: nowMs + of.windowMs }],
   }),
   token: () => 0,
-  refund(state, _units, _token, of) {
+  settle(state, _settlement, of) {
+    if (state === undefined) return undefined;
     const id = leaseOf(of);
     const leases = state.leases.filter((lease) => lease.id !== id);
     return leases.length === 0 ? undefined : { leases };
   },
   resetAfterMs: () => UNKNOWN_WAIT_MS,
   retryAfterMs: () => UNKNOWN_WAIT_MS,
-  keptForMs: ({ leases }, _of, nowMs) => (leases.at(-1)?.endsAtMs ?? nowMs) - nowMs + 1,
+  keptForMs: (state, _of, nowMs) => lastEndMs(state) - nowMs + 1,
   longestMs: ({ windowMs }) => windowMs,
 };
 
@@ -54,4 +56,8 @@ export function renewLeases(
   const renewed = new Set(ids);
   const others = state?.leases.filter(({ id }) => !renewed.has(id)) ?? [];
   return { leases: [...others, ...ids.map((id) => ({ id, endsAtMs: nowMs + windowMs }))] };
+}
+
+function lastEndMs({ leases }: LeasesState): number {
+  return leases.at(-1)?.endsAtMs ?? -Infinity;
 }

@@ -60,8 +60,10 @@ export class DenyCache extends StoreLayer implements Store {
     results: readonly CheckResult[],
     costs: readonly number[],
   ): MaybePromise<CheckResult[]> {
-    this.generation++;
-    this.counts.forget(checks);
+    // nothing about leases is cached, and each request with one settles it
+    const cached = checks.filter(({ kind }) => kind.type !== 'concurrency');
+    if (cached.length > 0) this.generation++;
+    this.counts.forget(cached);
     return this.store.settle(checks, results, costs);
   }
 

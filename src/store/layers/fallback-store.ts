@@ -54,9 +54,11 @@ export class FallbackStore extends StoreLayer implements Store {
       this.fallback.settle(...onlyFrom('memory', shares, results, costs)),
     ]);
     const settled = { store: ofStore.values(), memory: ofFallback.values() };
-    return results.map((result) => {
-      const { source } = result;
-      return source === 'store' || source === 'memory' ? (settled[source].next().value ?? result) : result;
+    return results.map((result, i) => {
+      const next = (source: 'store' | 'memory'): CheckResult | undefined =>
+        isSettledIn(source, checks[i], result) ? settled[source].next().value : undefined;
+      const now = { store: next('store'), memory: next('memory'), allow: undefined, none: undefined };
+      return now[result.source] ?? result;
     });
   }
 
@@ -134,6 +136,11 @@ function allowedWithoutCounter(check: Check): CheckResult {
   return check.kind.type === 'concurrency' ? { ...result, concurrency: true } : result;
 }
 
+/** A lease may be in both places: it is renewed in both. */
+function isSettledIn(source: Source, check: Check | undefined, result: CheckResult | undefined): boolean {
+  return result?.source === source || check?.kind.type === 'concurrency';
+}
+
 /** The checks whose results have this source, these results, and their costs. */
 function onlyFrom(
   source: Source,
@@ -141,6 +148,6 @@ function onlyFrom(
   results: readonly CheckResult[],
   costs: readonly number[],
 ): [Check[], CheckResult[], number[]] {
-  const hasSource = (_: unknown, i: number): boolean => results[i]?.source === source;
+  const hasSource = (_: unknown, i: number): boolean => isSettledIn(source, checks[i], results[i]);
   return [checks.filter(hasSource), results.filter(hasSource), costs.filter(hasSource)];
 }
