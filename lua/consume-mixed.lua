@@ -65,8 +65,8 @@
 --              settlements change nothing about it.
 --            * A key is created with its expiry in one command. No write removes an expiry. If something else did, the
 --              window ends all the same, and the key gets its expiry back in the next sub-window or period.
---            * If the server's clock was set back, a state from the future counts as one of now. A lease does once a
---              request is decided one by one, as each is that its counter denies.
+--            * If the server's clock was set back, a state from the future counts as one of now. A lease does so once
+--              its counter denies.
 --            * A lease that is released a second time changes nothing. Lapsed leases do not count, and the next write
 --              of their counter removes them.
 --            * A settlement changes only the window, sub-window or period that was charged: it creates no counter, and
@@ -488,10 +488,16 @@ if not all_pass then
     if args[run_at] == LEASES then
       -- the position follows the leases of the key before, if that has the same run
       lease_at[i] = run_of[i - 1] == run_at and lease_at[i - 1] + args[run_at + 6] or run_at + 7
-      -- leases from the future get the time of those of now
-      local latest = format('(%d', now + args[run_at + 1])
-      taken[i] = problems[i] and {} or call('ZRANGEBYSCORE', KEYS[i], latest, '+inf')
-      is_wrong[i] = #taken[i] > 0
+      taken[i] = {}
+    end
+  end
+
+  -- Gives the leases of a key that are from the future the time of those of now.
+  local function mend_leases(i)
+    is_wrong[i] = false
+    local latest = format('(%d', now + args[run_of[i] + 1])
+    for _, id in ipairs(call('ZRANGEBYSCORE', KEYS[i], latest, '+inf')) do
+      taken[i][#taken[i] + 1], is_wrong[i] = id, true
     end
   end
 
@@ -644,7 +650,7 @@ if not all_pass then
       if not problems[i] then
         call('ZREM', KEYS[i], id)
         base[i] = call('ZCOUNT', KEYS[i], format('%d', now), '+inf')
-        used[i], taken[i], is_wrong[i] = base[i], {}, false
+        used[i] = base[i]
       end
     end
 
@@ -689,6 +695,9 @@ if not all_pass then
     elseif not problems[i] then
       local units = used[i] + costs[j]
       excess[j] = units > limit and costs[j] - (limit - used[i]) or 0
+      if excess[j] > 0 and lease_at[i] and is_wrong[i] == nil then
+        mend_leases(i)
+      end
       if excess[j] > 0 and mode == SHADOW then
         -- a shadow rule does not count what it would deny
         units = used[i]

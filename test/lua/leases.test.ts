@@ -13,7 +13,7 @@ describe('leases in lua/consume-mixed.lua and lua/renew.lua', () => {
   const suite = redisSuite();
   let serial = 0;
 
-  const at = (label: string): string => `${suite.namespace}:${label}:leases:x`;
+  const at = (label: string, window = 'leases'): string => `${suite.namespace}:${label}:${window}:x`;
   const id = (): string => `lease-${++serial}`;
 
   function lease(parts: Partial<KeyedCheck> = {}): KeyedCheck {
@@ -32,7 +32,13 @@ describe('leases in lua/consume-mixed.lua and lua/renew.lua', () => {
   }
 
   const rate = (parts: Partial<KeyedCheck> = {}): KeyedCheck =>
-    lease({ key: at('rate'), kind: { type: 'sliding-window' }, limit: 100, lease: undefined, ...parts });
+    lease({
+      key: at('rate', '15000s'),
+      kind: { type: 'sliding-window' },
+      limit: 100,
+      lease: undefined,
+      ...parts,
+    });
   const consumeOf = (...checks: KeyedCheck[]): MixedRequest => ({ type: 'consume', checks });
   const call = (...requests: MixedRequest[]): Promise<Answer[]> => callMixed(suite.client, requests);
 
@@ -101,8 +107,12 @@ describe('leases in lua/consume-mixed.lua and lua/renew.lua', () => {
   });
 
   it('takes leases together with counters of other kinds, in one step', async () => {
-    const fixed = rate({ key: at('fixed'), kind: { type: 'fixed-window' }, windowMs: HOUR });
-    const bucket = rate({ key: at('bucket'), kind: { type: 'token-bucket', burst: 5 }, windowMs: HOUR });
+    const fixed = rate({ key: at('fixed', '3600000'), kind: { type: 'fixed-window' }, windowMs: HOUR });
+    const bucket = rate({
+      key: at('bucket', '3600000b'),
+      kind: { type: 'token-bucket', burst: 5 },
+      windowMs: HOUR,
+    });
     const [mine, other] = [lease(), lease({ key: at('b') })];
     const results = await take(fixed, mine, rate(), other, bucket);
     expect(results.map(({ used }) => used)).toEqual([1, 1, 1, 1, 1]);
@@ -215,7 +225,7 @@ describe('leases in lua/consume-mixed.lua and lua/renew.lua', () => {
     expect(answers[1]).toMatchObject([{ allowed: true, used: 1 }]);
     expect(answers[2]).toBe(answers[0]);
     expect(await held(at('good'))).toEqual([good.lease]);
-    expect(await suite.client.exists(at('rate'))).toBe(0);
+    expect(await suite.client.exists(at('rate', '15000s'))).toBe(0);
     expect((await release(lease()))[0]).toBe(answers[0]);
     expect(await suite.client.get(at('a'))).toBe('5');
   });

@@ -51,11 +51,15 @@ export const windows = fc.oneof(
   fc.constantFrom(31_536_000_000, 2 ** 52 + 1),
 );
 
-export function specs({ hasVast = true, hasBlocks = true } = {}): fc.Arbitrary<CounterSpec> {
+export function specs({
+  hasVast = true,
+  hasBlocks = true,
+  hasLeases = true,
+} = {}): fc.Arbitrary<CounterSpec> {
   const orVast = (...vast: number[]): fc.Arbitrary<number> =>
     hasVast ? fc.oneof({ weight: 9, arbitrary: small }, fc.constantFrom(...vast)) : small;
   return fc.record({
-    type: types,
+    type: hasLeases ? types : types.filter((type) => type !== 'concurrency'),
     windowMs: windows,
     refill: orVast(1_000, 2 ** 40 + 1, MAX, Infinity),
     burst: orVast(MAX, Infinity),

@@ -30,9 +30,6 @@ interface Charge {
   readonly deadline: Deadline | undefined;
 }
 
-/** A lease is released by its id, also if it is not known here how it was taken. */
-const LEASE: Charge = { token: 0, deadline: undefined };
-
 /** The charges of a request that are to be settled. */
 interface TakenCharges {
   readonly charges: SettledCharge[];
@@ -119,7 +116,7 @@ export class Settlements {
     results.forEach((result, i) => {
       const [check, cost] = [checks[i], costs[i]];
       if (check === undefined || cost === undefined) return;
-      const charge = this.charges.get(result) ?? (check.lease === undefined ? undefined : LEASE);
+      const charge = this.chargeOf(check, result);
       if (charge === undefined) return;
       this.charges.delete(result);
       deadline ??= charge.deadline;
@@ -127,6 +124,12 @@ export class Settlements {
       if (token > NO_TOKEN && needsSettling(check, cost)) charges.push({ check, result, token, cost });
     });
     return { charges, deadline };
+  }
+
+  /** A lease is released by its id, also if it is not known here that it was taken. */
+  private chargeOf({ lease }: Check, result: CheckResult): Charge | undefined {
+    const charge = this.charges.get(result);
+    return lease === undefined ? charge : { token: 0, deadline: charge?.deadline };
   }
 
   private async send(charges: readonly SettledCharge[]): Promise<CheckResult[]> {
