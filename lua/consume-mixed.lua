@@ -1,6 +1,6 @@
 -- consume-mixed.lua: decides and charges the checks of one or more requests in one step, each request all or none, for
--- counters of any kind; or settles charges by their real cost. A call with nothing but fixed windows without blocks goes
--- to consume.lua or settle.lua, which take less time.
+-- counters of any kind; or settles charges by their real cost. A call with nothing but fixed windows without blocks
+-- goes to consume.lua or settle.lua, which take less time.
 --
 -- KEYS[k]    the counters, each once, however many checks use it
 -- ARGV[1]    a JSON array: the requests as a string, then numbers for each run of KEYS that have them in common, in the
@@ -61,8 +61,8 @@
 --              window ends all the same, and the key gets its expiry back in the next sub-window or period.
 --            * If the server's clock was set back, a state from the future counts as one of now.
 --            * A settlement changes only the window, sub-window or period that was charged: it creates no counter, and
---              changes no expiry. A bucket gets back what has not flowed in since the charge; a debt is charged to it as
---              it is now, also if it is full. No settlement begins a block. No counter falls below 0.
+--              changes no expiry. A bucket gets back what has not flowed in since the charge; a debt is charged to it
+--              as it is now, also if it is full. No settlement begins a block. No counter falls below 0.
 --            * Sums are exact up to 2^53 - 1. A bucket with a window of more than 139 years refills a little less.
 -- Cluster    all KEYS of a call are in one slot.
 --

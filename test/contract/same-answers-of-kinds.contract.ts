@@ -33,7 +33,10 @@ export interface HistoryOptions {
 }
 
 function operations({ hasVast = true }: HistoryOptions): fc.Arbitrary<Operation> {
-  const more = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(0, 0, 1, 2, 7) }, fc.constant(hasVast ? VAST : 30));
+  const more = fc.oneof(
+    { weight: 9, arbitrary: fc.constantFrom(0, 0, 1, 2, 7) },
+    fc.constant(hasVast ? VAST : 30),
+  );
   const some = fc.array(uses({ hasVast }), { minLength: 1, maxLength: 4 });
   return fc.oneof(
     { weight: 10, arbitrary: fc.record({ type: fc.constant('consume' as const), uses: some, skew: skews }) },

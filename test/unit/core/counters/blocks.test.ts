@@ -115,7 +115,10 @@ describe.each(KINDS.map((kind) => [kind.type, kind] as const))(
       const counter = newCounter();
       const [{ token } = { token: 0 }] = decide([check()], [counter], START);
       for (let i = 0; i < 2; i++) decide([check()], [counter], START);
-      expect(settle(check(), counter, { token: token ?? 0, cost: 0 }, START)).toMatchObject({ isBlocked: true, used: 2 });
+      expect(settle(check(), counter, { token: token ?? 0, cost: 0 }, START)).toMatchObject({
+        isBlocked: true,
+        used: 2,
+      });
       expect(peek(check(), counter, START + 4_999).isBlocked).toBe(true);
     });
 

@@ -36,7 +36,9 @@ describe.each([...WINDOWS, BUCKET].map((kind) => [kind.type, kind] as const))(
       const counter = newCounter();
       const check = checkOf(kind);
       const tokens = [1, 2, 3].map(() => decide([check], [counter], START)[0]!.token!);
-      expect(tokens.map((token) => settle(check, counter, { token, cost: 0 }, START).used)).toEqual([2, 1, 0]);
+      expect(tokens.map((token) => settle(check, counter, { token, cost: 0 }, START).used)).toEqual([
+        2, 1, 0,
+      ]);
       expect(counter.state).toBeUndefined();
       expect(peek(check, counter, START)).toMatchObject({ used: 0, resetAfterMs: 0 });
     });
@@ -45,7 +47,10 @@ describe.each([...WINDOWS, BUCKET].map((kind) => [kind.type, kind] as const))(
       const counter = newCounter();
       const { token } = decide([checkOf(kind, 3)], [counter], START)[0]!;
       expect(settle(checkOf(kind, 9), counter, { token: token!, cost: 0 }, START).used).toBe(0);
-      expect(settle(checkOf(kind, 9), counter, { token: token!, cost: 0 }, START)).toMatchObject({ used: 0, resetAfterMs: 0 });
+      expect(settle(checkOf(kind, 9), counter, { token: token!, cost: 0 }, START)).toMatchObject({
+        used: 0,
+        resetAfterMs: 0,
+      });
       expect(counter).toEqual(newCounter());
     });
 
@@ -117,7 +122,10 @@ describe('a refund of a token bucket', () => {
     decide([checkOf(BUCKET, 6)], [counter], START);
     // 16 ms for each unit: 2.5 units
     expect(peek(check, counter, START + 40).used).toBe(8);
-    expect(settle(check, counter, { token: token!, cost: 0 }, START + 40)).toMatchObject({ used: 6, resetAfterMs: 96 });
+    expect(settle(check, counter, { token: token!, cost: 0 }, START + 40)).toMatchObject({
+      used: 6,
+      resetAfterMs: 96,
+    });
   });
 
   it('never leaves less than the other charges would have left', () => {
