@@ -65,8 +65,8 @@ export class FreqLimitService {
   /**
    * Decides whether something may happen now, and charges it if it may. A denial is a return value, not an exception.
    * @param checks one check, or up to 1,000 that are decided together; with an empty list everything is allowed
-   * @param options `{ settle: true }` if the real cost is known only afterwards
-   * @returns `allowed`, and a result for each check in the same order
+   * @param options `{ settle: true }`: the real cost is known only afterwards
+   * @returns `allowed`, a result for each check in the same order, and `settle`
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` if a check is wrong; nothing is charged
    * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` if the store cannot answer and `onStoreError` of a check is `'deny'`
    */
@@ -74,6 +74,14 @@ export class FreqLimitService {
     checks: FreqLimitCheck | readonly FreqLimitCheck[],
     options: ConsumeOptions & { readonly settle: true },
   ): Promise<SettleableVerdict>;
+  /**
+   * Decides whether something may happen now, and charges it if it may. A denial is a return value, not an exception.
+   * @param checks one check, or up to 1,000 that are decided together; with an empty list everything is allowed
+   * @param options none
+   * @returns `allowed`, and a result for each check in the same order
+   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` if a check is wrong; nothing is charged
+   * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` if the store cannot answer and `onStoreError` of a check is `'deny'`
+   */
   consume(
     checks: FreqLimitCheck | readonly FreqLimitCheck[],
     options?: ConsumeOptions & { readonly settle?: false | undefined },
@@ -142,7 +150,7 @@ export class FreqLimitService {
     return this.conclude(verdict, results, call);
   }
 
-  /** Without `settle`, the verdict as it is. What was denied has nothing to settle. */
+  /** Without `settle`, the verdict as it is. A denied call has nothing to settle. */
   private conclude(verdict: Verdict, results: CheckResult[], { checks, settles }: ServiceCall): Verdict {
     if (!settles) return verdict;
     const charges = verdict.allowed

@@ -46,7 +46,9 @@ export class DecisionSaver {
       return;
     }
     const isByOutcome = plan.settlesByOutcome && this.outcomes.isKnown(context, adapter);
-    const charges = new RequestCharges(this.store, { checks, results }, isByOutcome, onSettled);
+    // GraphQL may run no interceptors for fields
+    const awaitsOutcome = isByOutcome && !adapter.isFieldResolver(context);
+    const charges = new RequestCharges(this.store, { checks, results }, awaitsOutcome, onSettled);
     const decision = { verdict, charges: plan.showsCharges ? namedCharges(request, charges) : undefined };
     if (!isByOutcome) {
       saveDecision(context, decision);
@@ -86,7 +88,7 @@ function settleAtResponseEnd(context: ExecutionContext, adapter: ResolvedAdapter
   });
 }
 
-/** What the handler has settled is sent, also if nobody waits for its end any more. */
+/** Sends what the handler has settled, also if its client is gone. */
 function settleIfGone(context: ExecutionContext, response: unknown): void {
   onResponseClose(response, () => {
     // a stream of the handler is stopped first, and settles what is known of it

@@ -26,7 +26,7 @@ export interface HandlerEnd {
   readonly result?: unknown;
   /** Whether it failed or was stopped after it had returned a value. */
   readonly isCut?: boolean;
-  /** Whether the client is gone, so that nobody knows what it got. */
+  /** Whether the client is gone. How much of the response it got is unknown. */
   readonly isGone?: boolean;
 }
 

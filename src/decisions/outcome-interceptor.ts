@@ -12,8 +12,8 @@ const VERDICT_BRAND = Symbol.for('nestjs-freq-limit:verdict-interceptor');
 type OutcomeInterceptor = NestInterceptor & { readonly [BRAND]: true };
 
 /**
- * Runs around handlers that have a rule with `countWhen` or `actualCost`, and settles the guard's decision before the response is sent. It
- * uses nothing but the context, so one instance serves all applications of a process.
+ * Runs around handlers that have a rule with `countWhen` or `actualCost`, and settles the guard's decision before the response
+ * is sent. It uses nothing but the context, so one instance serves all applications of a process.
  */
 export const OUTCOME_INTERCEPTOR = outcomeInterceptor(false);
 
@@ -68,7 +68,7 @@ function settledAtEnd(values: Observable<unknown>, { context, settle, onlyErrors
       return of(event);
     }),
     dematerialize(),
-    // without an end, if nobody waits for values any more
+    // without an end: the values are not needed any more
     finalize(() => {
       if (hasEnded || onlyErrors) return;
       if (last !== undefined) void settle({ ...endOf(last, context), isCut: true });
@@ -96,8 +96,8 @@ function endOf(event: ObservableNotification<unknown>, context: ExecutionContext
 }
 
 /**
- * Runs around message handlers that have a parameter with `@FreqLimitVerdict()` or `@FreqLimitCharge()`. If the message is a plain value, the
- * parameter has no object by which it could find the guard's decision.
+ * Runs around message handlers that have a parameter with `@FreqLimitVerdict()` or `@FreqLimitCharge()`. If the message is a
+ * plain value, the parameter has no object by which it could find the guard's decision.
  */
 export const VERDICT_INTERCEPTOR: NestInterceptor & { readonly [VERDICT_BRAND]: true } = {
   [VERDICT_BRAND]: true,

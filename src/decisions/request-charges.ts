@@ -20,12 +20,14 @@ const log = nestLogPerSecond();
  * settles is kept, and goes in one call with what the outcome decides.
  */
 export class RequestCharges {
-  /** What the handler has settled, sent or not. */
-  private readonly settled = new Map<number, number>();
+  /** The checks that the handler has settled. */
+  private readonly settled = new Set<number>();
+  /** What it has settled while the outcome is awaited. */
+  private readonly kept = new Map<number, number>();
   private latest: readonly CheckResult[];
 
   /**
-   * @param awaitsOutcome whether {@link finish} will be called
+   * @param awaitsOutcome whether it is certain that {@link finish} will be called
    * @param onSettled called with the results after a settlement
    */
   constructor(
@@ -45,19 +47,21 @@ export class RequestCharges {
   /** Settles checks for the handler, except those that are settled already. */
   settle(costs: Costs): Promise<void> {
     const fresh = [...costs].filter(([index]) => !this.settled.has(index));
-    for (const [index, cost] of fresh) this.settled.set(index, cost);
-    return this.awaitsOutcome ? Promise.resolve() : this.send(fresh);
+    for (const [index] of fresh) this.settled.add(index);
+    if (!this.awaitsOutcome) return this.send(fresh);
+    for (const [index, cost] of fresh) this.kept.set(index, cost);
+    return Promise.resolve();
   }
 
   /**
    * Settles what the outcome decides, together with what the handler has settled. Call it once; afterwards the handler settles
    * without waiting.
-   * @param costOf the real cost of a check, given what the handler says; `undefined`: what was charged stays
+   * @param costOf the real cost of a check, given what is kept of it; `undefined`: what was charged stays
    */
-  finish(costOf: (index: number, settled: number | undefined) => number | undefined): Promise<void> {
+  finish(costOf: (index: number, kept: number | undefined) => number | undefined): Promise<void> {
     this.awaitsOutcome = false;
-    const costs = this.charged.checks.map((_, i) => [i, costOf(i, this.settled.get(i))] as const);
-    return this.send(costs);
+    const indexes = [...this.charged.checks.keys()].filter((i) => this.kept.has(i) || !this.settled.has(i));
+    return this.send(indexes.map((i) => [i, costOf(i, this.kept.get(i))] as const));
   }
 
   /** In one call. If it fails, what was charged stays. */

@@ -33,9 +33,9 @@ export class Settlement {
   /** Never rejects: if a function or the store fails, the request stays charged. */
   async settle(request: SettledRequest, end: HandlerEnd): Promise<void> {
     const costs = await this.costsOf(request, end);
-    await request.charges.finish((i, settled) => {
+    await request.charges.finish((i, kept) => {
       const one = costs[i];
-      return one?.isFinal === true ? one.cost : (settled ?? one?.cost);
+      return one?.isFinal === true ? one.cost : (kept ?? one?.cost);
     });
   }
 

@@ -55,8 +55,8 @@ export interface Outcome {
 export type CountWhen = 'request' | 'success' | 'failure' | ((outcome: Outcome) => MaybePromise<boolean>);
 
 /**
- * Returns what a request has really used, a whole number of at least 0. What is below the `cost` is refunded, what is above it
- * is charged, whatever the limit.
+ * Returns how many units a request has really used, a whole number of at least 0. If it is less than the `cost`, the rest is
+ * refunded; if it is more, the difference is charged, whatever the limit.
  */
 export type ActualCost = (outcome: Outcome) => MaybePromise<number>;
 

@@ -154,6 +154,18 @@ describe('while the outcome is awaited', () => {
     expect(seen).toEqual([[100, 60, 1]]);
   });
 
+  it('what was sent already is not sent again', async () => {
+    const { charges, named, calls } = chargesOf();
+    await named.of('input').settle(40);
+    await charges.finish(() => 0);
+    expect(calls.slice(1)).toEqual([
+      [
+        ['output', 0],
+        ['requests', 0],
+      ],
+    ]);
+  });
+
   it('the results of all settlements are shown together', async () => {
     const { charges, named, seen } = chargesOf(CHECKS, true);
     await charges.finish((i) => (i === 2 ? 0 : undefined));
