@@ -3,7 +3,7 @@ import { formatForLog, type FreqLimitError, invalidCheck } from '../core/errors.
 import { nearestName } from '../core/nearest-name.js';
 import { COUNT } from '../core/validate.js';
 import type { Verdict } from '../core/verdict.js';
-import type { Costs, RequestCharges } from './request-charges.js';
+import type { RequestCharges } from './request-charges.js';
 
 /** What a request was charged by one rule. */
 export interface FreqLimitCharge {
@@ -63,10 +63,11 @@ export class NamedCharges {
     private readonly words: () => Words,
   ) {}
 
+  /** @param name known at start-up; a rule that does not apply to the request has no cost */
   of(name: string): FreqLimitCharge {
     return {
       cost: this.costOf(name),
-      settle: (cost) => this.settle({ [name]: cost }),
+      settle: (cost) => this.settleAll([[name, cost]]),
     };
   }
 
@@ -90,25 +91,27 @@ export class NamedCharges {
     if (typeof costs !== 'object' || (costs as unknown) === null || Array.isArray(costs)) {
       throw this.error(`${formatForLog(costs)} is not an object; write settle({ ${this.example()}: 1 })`);
     }
-    const byIndex = new Map<number, number>();
-    for (const [name, cost] of Object.entries<unknown>(costs)) {
-      if (!this.names.includes(name)) throw this.unknown(name);
-      if (!COUNT.test(cost)) throw this.wrongCost(name, cost);
-      for (const index of this.indexesOf(name)) byIndex.set(index, cost);
-    }
-    return this.send(byIndex);
+    const entries = Object.entries<unknown>(costs);
+    const unknown = entries.find(([name]) => !this.names.includes(name));
+    if (unknown !== undefined) throw this.unknown(unknown[0]);
+    return this.settleAll(entries);
   }
 
   /** Settles the only check. */
   private settleOnly(cost: number): Promise<void> {
     const [name, ...others] = this.names;
     if (name === undefined) return DONE;
-    if (others.length === 0) return this.settle({ [name]: cost });
+    if (others.length === 0) return this.settleAll([[name, cost]]);
     throw this.error(`${cost} is one cost for ${this.names.length} checks; write settle({ ${this.example()}: ${cost} })`);
   }
 
-  private send(costs: Costs): Promise<void> {
-    return costs.size === 0 || this.charges === undefined ? DONE : this.charges.settle(costs);
+  private settleAll(costs: readonly (readonly [name: string, cost: unknown])[]): Promise<void> {
+    const byIndex = new Map<number, number>();
+    for (const [name, cost] of costs) {
+      if (!COUNT.test(cost)) throw this.wrongCost(name, cost);
+      for (const index of this.indexesOf(name)) byIndex.set(index, cost);
+    }
+    return byIndex.size === 0 || this.charges === undefined ? DONE : this.charges.settle(byIndex);
   }
 
   private costOf(name: string): number {

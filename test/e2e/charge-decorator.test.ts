@@ -160,9 +160,13 @@ describe.each(EVERYWHERE)('@FreqLimitCharge on %s in %s', (platform, kind) => {
       @Get('handler')
       @SkipFreqLimit('tokens')
       @FreqLimit(money)
-      async handler(@FreqLimitCharge('money') charge: FreqLimitCharge) {
+      async handler(
+        @FreqLimitCharge('money') charge: FreqLimitCharge,
+        @FreqLimitCharge('tokens') skipped: FreqLimitCharge,
+      ) {
         await charge.settle(40);
-        return charge.cost;
+        await skipped.settle(40);
+        return charge.cost + skipped.cost;
       }
       @Get('module')
       @FreqLimit(tokens)

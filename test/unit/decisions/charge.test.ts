@@ -61,9 +61,11 @@ describe('a charge', () => {
 
   it('of a rule that was skipped has no cost, and settles nothing', async () => {
     const { named, calls } = chargesOf();
-    const charge = named.of('skipped');
-    await charge.settle(40);
-    expect([charge.cost, calls]).toEqual([0, []]);
+    // one whose rule the plan has, and one that it has not
+    for (const charge of [named.of('skipped'), named.of('skipped by its decorator')]) {
+      await charge.settle(40);
+      expect([charge.cost, calls]).toEqual([0, []]);
+    }
   });
 
   it.each<[unknown, string]>([
