@@ -128,8 +128,14 @@ describe('@FreqLimitCharge', () => {
   const decorate = FreqLimitCharge as (...given: unknown[]) => ParameterDecorator;
 
   it.each<[unknown[], string]>([
-    [['a name'], '@FreqLimitCharge: "a name" is not a name of 1 to 64 characters A-Z a-z 0-9 _ . - that begins with a letter or a digit; write @FreqLimitCharge() for all rules'],
-    [[5], '@FreqLimitCharge: 5 is not a name of 1 to 64 characters A-Z a-z 0-9 _ . - that begins with a letter or a digit; write @FreqLimitCharge() for all rules'],
+    [
+      ['a name'],
+      '@FreqLimitCharge: "a name" is not a name of 1 to 64 characters A-Z a-z 0-9 _ . - that begins with a letter or a digit; write @FreqLimitCharge() for all rules',
+    ],
+    [
+      [5],
+      '@FreqLimitCharge: 5 is not a name of 1 to 64 characters A-Z a-z 0-9 _ . - that begins with a letter or a digit; write @FreqLimitCharge() for all rules',
+    ],
     [['input', 'output'], '@FreqLimitCharge: takes one name; write @FreqLimitCharge() for all rules'],
     [[{}, 'ask', 0], '@FreqLimitCharge: takes one name; write @FreqLimitCharge() for all rules'],
   ])('refuses the arguments %j', (given, message) => {
@@ -145,7 +151,9 @@ describe('@FreqLimitCharge', () => {
       }
       return Wrong;
     };
-    expect(place).toThrow("@FreqLimitCharge on Wrong.ask: the parentheses are missing; write @FreqLimitCharge('tokens')");
+    expect(place).toThrow(
+      "@FreqLimitCharge on Wrong.ask: the parentheses are missing; write @FreqLimitCharge('tokens')",
+    );
   });
 
   it('is allowed only on parameters of handlers', () => {

@@ -61,10 +61,19 @@ describe.each(EVERYWHERE)('maxShare on %s in %s', (platform, kind) => {
     expect(await ask(1_000_000)).toEqual([429, { requests: 8, tokens: 5 }]);
     // no block has begun
     expect(await ask(5)).toEqual([200, { requests: 7, tokens: 0 }]);
-    expect([await usedOf(app, Chat, 'ask', 'tokens'), await usedOf(app, Chat, 'ask', 'requests')]).toEqual([10, 2]);
+    expect([await usedOf(app, Chat, 'ask', 'tokens'), await usedOf(app, Chat, 'ask', 'requests')]).toEqual([
+      10, 2,
+    ]);
     const limit = rule.limit as number;
     expect(verdicts.map(({ tightest }) => tightest)).toEqual([
-      expect.objectContaining({ name: 'tokens', allowed: false, aboveMaxShare: true, limit, used: 0, cost: 6 }),
+      expect.objectContaining({
+        name: 'tokens',
+        allowed: false,
+        aboveMaxShare: true,
+        limit,
+        used: 0,
+        cost: 6,
+      }),
       expect.not.objectContaining({ aboveMaxShare: expect.anything() }),
       expect.objectContaining({ name: 'tokens', allowed: false, aboveMaxShare: true, limit, used: 5 }),
       expect.not.objectContaining({ aboveMaxShare: expect.anything() }),
@@ -76,7 +85,12 @@ describe.each(EVERYWHERE)('maxShare on %s in %s', (platform, kind) => {
     const Chat = controllerWith(TOKENS);
     const nest = await start(Chat);
     const body = (await (await fetch(`${nest.url}?cost=6`)).json()) as object;
-    expect(body).toEqual({ statusCode: 429, error: 'Too Many Requests', message: MESSAGE, retryAfter: 86_400 });
+    expect(body).toEqual({
+      statusCode: 429,
+      error: 'Too Many Requests',
+      message: MESSAGE,
+      retryAfter: 86_400,
+    });
     await closeApps();
     const problem = await start(Chat, { errorFormat: 'problem' });
     expect(await (await fetch(`${problem.url}?cost=6`)).json()).toMatchObject({
@@ -110,7 +124,15 @@ describe.each(EVERYWHERE)('maxShare on %s in %s', (platform, kind) => {
     );
     const { url } = await start(Chat, {
       onVerdict: ({ verdict }) =>
-        results.push(...verdict.results.map(({ name, allowed, aboveMaxShare, used, limit }) => ({ name, allowed, aboveMaxShare, used, limit }))),
+        results.push(
+          ...verdict.results.map(({ name, allowed, aboveMaxShare, used, limit }) => ({
+            name,
+            allowed,
+            aboveMaxShare,
+            used,
+            limit,
+          })),
+        ),
     });
     expect((await fetch(`${url}?cost=6`)).status).toBe(200);
     expect(results).toEqual([
