@@ -47,8 +47,8 @@ describe('an unknown rule in @FreqLimitCharge', () => {
     }
     expect(await problemsOf(Chat, { rules: [rule('all')] })).toEqual([
       '@FreqLimitCharge on Chat.near: no rule here has the name "token"; did you mean tokens?; existing names: all, requests, tokens',
-      '@FreqLimitCharge on Chat.far: no rule here has the name "money"; existing names: all, requests',
       '@FreqLimitCharge on Chat.unnamed: no rule here has the name "1m"; existing names: all, requests; a rule needs the option name to be settled by it',
+      '@FreqLimitCharge on Chat.far: no rule here has the name "money"; existing names: all, requests',
     ]);
   });
 
