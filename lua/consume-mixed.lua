@@ -1,6 +1,6 @@
 -- consume-mixed.lua: decides and charges the checks of one or more requests in one step, each request all or none, for
--- counters of any kind; or settles charges by their real cost. A call with only fixed windows without blocks goes
--- to consume.lua or settle.lua, which take less time.
+-- counters of any kind; or settles charges by their real cost. A call with nothing but fixed windows without blocks
+-- goes to consume.lua or settle.lua, which take less time.
 --
 -- KEYS[k]    the counters, each once, however many checks use it
 -- ARGV[1]    a JSON array: the requests as a string, then numbers for each run of KEYS that have them in common, in the

@@ -433,7 +433,7 @@ describe('lua/consume-mixed.lua', () => {
     await sleep(110);
     await one({ ...own, cost: 3 });
     const [answer] = await callMixed(client, [
-      { type: 'settle', check: { ...own, cost: 9, cost: 0 }, token: token! },
+      { type: 'settle', check: { ...own, cost: 9 }, token: token!, cost: 0 },
     ]);
     expect(answer).toMatchObject([{ used: 3 }]);
   });
