@@ -233,6 +233,17 @@ export function describeKinds(name: string, start: () => Promise<TimedSubject>):
         });
       });
 
+      it('refills a bucket by the limit of the first check, if checks of one request have others', async () => {
+        if (kind.type !== 'token-bucket') return;
+        const of = counter();
+        const burst = { type: kind.type, burst: 5 };
+        const results = await consume(
+          { ...of({ cost: 2 }), limit: 5, kind: burst },
+          { ...of(), limit: 50, kind: burst },
+        );
+        expect(results.map(({ resetAfterMs }) => resetAfterMs)).toEqual([640, 960]);
+      });
+
       it('is exact up to 2^53 - 1', async () => {
         const of = counter();
         const year = { windowMs: 31_536_000_000 };
