@@ -72,6 +72,8 @@ export interface CheckResult {
   readonly limit: number;
   /** Length of the window in milliseconds; for a calendar the length of the current period. */
   readonly windowMs: number;
+  /** Units that a full token bucket contains; absent for other algorithms. `limit` units refill per window. */
+  readonly burst?: number;
   /** Units that this request uses. */
   readonly cost: number;
   /**
@@ -79,7 +81,7 @@ export interface CheckResult {
    * the limit.
    */
   readonly used: number;
-  /** `limit - used`, at least 0; of a token bucket, the whole units that it contains. */
+  /** `limit - used`, at least 0; of a token bucket `burst - used`, the whole units that it contains. */
   readonly remaining: number;
   /** Milliseconds until no units count: the window or the block ends, or the bucket is full. 0 if none count. */
   readonly resetAfterMs: number;
@@ -139,14 +141,16 @@ export function toMeasuredResult(check: Check, measured: Measured, source: Sourc
   const { used, resetAfterMs, isBlocked } = measured;
   const isAtMostWindow = kind.type === 'fixed-window' && !isBlocked;
   const retryAfterMs = isAtMostWindow ? Math.min(measured.retryAfterMs, windowMs) : measured.retryAfterMs;
+  const capacity = capacityOf(check);
   const result: CheckResult = {
     name,
     allowed: retryAfterMs === 0,
     limit,
     windowMs,
+    ...(kind.type === 'token-bucket' ? { burst: capacity } : undefined),
     cost,
     used,
-    remaining: Math.max(0, capacityOf(check) - used),
+    remaining: Math.max(0, capacity - used),
     resetAfterMs,
     retryAfterMs,
     source,

@@ -95,8 +95,8 @@ function checkText({ name, key, ownLimit, windowMs, cost, kind }: PlannedCheck):
 }
 
 function resultText(result: CheckResult): string {
-  const { name, allowed, used, limit, resetAfterMs, retryAfterMs, shadow, blocked } = result;
+  const { name, allowed, used, limit, burst, resetAfterMs, retryAfterMs, shadow, blocked } = result;
   const denied = `denied${blocked ? ' by a block' : ''}, retryAfterMs ${retryAfterMs}`;
   const answer = `${shadow ? 'shadow ' : ''}${allowed ? 'allowed' : denied}`;
-  return `"${name}" ${answer}, used ${used} of ${limit}, resetAfterMs ${resetAfterMs}`;
+  return `"${name}" ${answer}, used ${used} of ${burst ?? limit}, resetAfterMs ${resetAfterMs}`;
 }
