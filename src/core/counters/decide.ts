@@ -27,7 +27,7 @@ export interface Decision {
 /** A counter during a request. */
 interface Tally {
   readonly counter: Counter;
-  /** The first check on it: if others have another block or refill, its own apply, as in the script. */
+  /** The first check on it. Its block and refill apply to all checks, as in the script. */
   readonly of: CountedCheck;
   readonly start: CounterState | undefined;
   state: CounterState | undefined;
@@ -112,7 +112,7 @@ function excessOf(check: CountedCheck, tally: Tally, nowMs: number): number {
 function charge(check: CountedCheck, tally: Tally, nowMs: number): Step {
   const excess = excessOf(check, tally, nowMs);
   const charged = isBlocked(tally.counter, nowMs) ? 0 : chargeOf(check, usedOf(tally, tally.state), excess);
-  addTo(tally, charged, nowMs);
+  addTo(tally, charged, check, nowMs);
   return { check, tally, charged, excess };
 }
 
@@ -127,16 +127,15 @@ function chargeOf(check: CountedCheck, used: number, excess: number): number {
   return Math.min(cost, MAX_UNITS - used);
 }
 
-function addTo(tally: Tally, units: number, nowMs: number): void {
-  const { of, state } = tally;
-  if (units > 0) tally.state = countingOf(of).charge(state, units, of, nowMs);
+function addTo(tally: Tally, units: number, check: CountedCheck, nowMs: number): void {
+  if (units > 0) tally.state = countingOf(check).charge(tally.state, units, check, nowMs);
 }
 
 /** Takes back the charges of a denied request, except those of checks that count denied requests. */
 function takeBack(steps: readonly Step[], nowMs: number): void {
   for (const { tally } of steps) tally.state = tally.start;
   for (const step of steps) {
-    if (step.check.countDenied) addTo(step.tally, step.charged, nowMs);
+    if (step.check.countDenied) addTo(step.tally, step.charged, step.check, nowMs);
     else step.charged = 0;
   }
 }
@@ -166,7 +165,7 @@ function toDecision(step: Step, nowMs: number): Decision {
     resetAfterMs: state === undefined ? 0 : counting.resetAfterMs(state, of, nowMs),
     retryAfterMs: excess === 0 ? 0 : counting.retryAfterMs(state, need, of, nowMs),
     isBlocked: false,
-    token: isWhole && state !== undefined ? counting.token(state, of, nowMs) : undefined,
+    token: isWhole && state !== undefined ? counting.token(state, check, nowMs) : undefined,
   };
 }
 
