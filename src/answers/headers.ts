@@ -1,4 +1,4 @@
-import type { CheckResult } from '../core/check.js';
+import { type CheckResult, secondsToWait } from '../core/check.js';
 import type { Verdict } from '../core/verdict.js';
 
 /**
@@ -81,8 +81,8 @@ export function headerNames(option: HeadersOption): readonly string[] {
 }
 
 /** Whole seconds until a denied request would pass, at least 1: the longest wait of the rules that deny. */
-export function retryAfterSeconds(verdict: Verdict): number {
-  return Math.max(1, seconds(verdict.tightest?.retryAfterMs ?? 0));
+export function retryAfterSeconds({ tightest }: Verdict): number {
+  return tightest === undefined ? 1 : secondsToWait(tightest);
 }
 
 /** What one of the drafts calls the units that are available and the seconds until the window ends. */

@@ -98,8 +98,7 @@ export interface CheckResult {
   readonly resetAfterMs: number;
   /**
    * Milliseconds until this request would pass: 0 if it is allowed, else at least 1. A request whose cost is above the limit
-   * never passes. In a fixed window at most its length: of a request that is denied in the very millisecond in which the window
-   * opened, it is a millisecond too short.
+   * never passes. The last millisecond of a fixed window belongs to it, so this is `resetAfterMs + 1` there.
    */
   readonly retryAfterMs: number;
   /** Where this result comes from. */
@@ -151,9 +150,7 @@ export interface Measured {
 /** Makes the result of a check on a counter of any kind. */
 export function toMeasuredResult(check: Check, measured: Measured, source: Source = 'store'): CheckResult {
   const { name, limit, windowMs, cost, kind } = check;
-  const { used, resetAfterMs, isBlocked } = measured;
-  const isAtMostWindow = kind.type === 'fixed-window' && !isBlocked;
-  const retryAfterMs = isAtMostWindow ? Math.min(measured.retryAfterMs, windowMs) : measured.retryAfterMs;
+  const { used, resetAfterMs, retryAfterMs, isBlocked } = measured;
   const capacity = capacityOf(check);
   const result: CheckResult = {
     name,
@@ -221,7 +218,16 @@ export function toShadowResult(result: CheckResult, limit: number, isCharged: bo
   };
 }
 
-/** The last millisecond of a window still belongs to it, so a request passes one millisecond later. At most the window. */
+/** The last millisecond of a window still belongs to it, so a request passes one millisecond later. */
 function retryAfter(used: number, resetAfterMs: number, windowMs: number): number {
-  return used === 0 ? windowMs : Math.min(resetAfterMs + 1, windowMs);
+  return used === 0 ? windowMs : resetAfterMs + 1;
+}
+
+/**
+ * The wait of a denied check in whole seconds, rounded up; at least 1. In a fixed window at most its length: the millisecond
+ * that a window lasts longer, if it has just opened, would make it a second more.
+ */
+export function secondsToWait({ retryAfterMs, resetAfterMs, windowMs }: CheckResult): number {
+  const hasJustOpened = resetAfterMs === windowMs && retryAfterMs === windowMs + 1;
+  return Math.max(1, Math.ceil((hasJustOpened ? windowMs : retryAfterMs) / 1_000));
 }
