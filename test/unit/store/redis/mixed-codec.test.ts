@@ -143,8 +143,8 @@ describe('readMixed', () => {
   it('computes the result of each check from the counters after all requests', () => {
     const [s, b] = [sliding('s'), bucket('b')];
     const { batch, answers } = batchOf([s, b], [{ ...s, cost: 2 }, b]);
-    // KEYS are s, b; a unit flows into the bucket in 10 seconds
-    expect(answer(batch, [0, 4, 60_100, 2, 13_000])).toBe(1);
+    // KEYS are s, b; a unit flows into the bucket in 10 seconds, and 0.7 units have
+    expect(answer(batch, [0, 4, 60_100, 1.3 * 60_000, 13_000])).toBe(1);
     expect(answers.map(({ results }) => results!.map(numbers))).toEqual([
       [
         [2, 3, 60_100, 0],
