@@ -37,8 +37,8 @@ export interface Check {
   /** Whether this check is charged even if the request is denied. */
   readonly countDenied: boolean;
   /**
-   * Whether it belongs to a shadow rule, and never denies. A fixed window without a block counts it without a limit. Other
-   * counters have its limit: they count what it allows, and its result says what it would have denied.
+   * Whether it belongs to a shadow rule, and never denies. Its counter counts what it allows, like that of any other check, and
+   * its result says what it would have denied.
    */
   readonly shadow: boolean;
   /** What applies if the store cannot answer. */
@@ -103,7 +103,7 @@ export interface CheckResult {
   readonly retryAfterMs: number;
   /** Where this result comes from. */
   readonly source: Source;
-  /** `true` for a shadow rule, which counts but never denies; else absent. A fixed window may then have `used` above `limit`. */
+  /** `true` for a shadow rule, which counts but never denies; else absent. */
   readonly shadow?: true;
   /** `true` for a rule that limits how many requests run at once; else absent. `used` is how many run now. */
   readonly concurrency?: true;
@@ -196,26 +196,9 @@ export function beginsBlock(
   return block !== undefined && cost > 0 && cost <= capacityOf(check) && !allowed && blocked !== true;
 }
 
-/** Whether the counter of a check is a fixed window without blocks: for these there is a faster script. */
-export function isPlain({ kind, block }: Check): boolean {
-  return kind.type === 'fixed-window' && block === undefined;
-}
-
-/**
- * Makes the result of a shadow rule that the store counts without a limit: what its limit would have said.
- * @param isCharged whether `used` includes this request
- */
-export function toShadowResult(result: CheckResult, limit: number, isCharged: boolean): CheckResult {
-  const { used, resetAfterMs, windowMs, cost } = result;
-  const allowed = (isCharged ? used : used + cost) <= limit;
-  return {
-    ...result,
-    allowed,
-    limit,
-    remaining: Math.max(0, limit - used),
-    retryAfterMs: allowed ? 0 : retryAfter(used, resetAfterMs, windowMs),
-    shadow: true,
-  };
+/** Whether a check needs nothing but a fixed window that denies: for these there is a faster script. */
+export function isPlain({ kind, block, shadow }: Check): boolean {
+  return kind.type === 'fixed-window' && block === undefined && !shadow;
 }
 
 /** The last millisecond of a window still belongs to it, so a request passes one millisecond later. */

@@ -89,9 +89,9 @@ function checksText(checks: readonly PlannedCheck[] | MissingKey): string {
   return checks.map(checkText).join('; ') || 'none';
 }
 
-function checkText({ name, key, ownLimit, windowMs, cost, kind }: PlannedCheck): string {
-  const problem = isAboveAll(cost, ownLimit, kind) ? ', which is above the limit, so it never passes' : '';
-  return `"${name}" cost ${cost}${problem}, limit ${ownLimit} per ${windowName(windowMs)}${kindText(kind)}, key ${key}`;
+function checkText({ name, key, limit, windowMs, cost, kind }: PlannedCheck): string {
+  const problem = isAboveAll(cost, limit, kind) ? ', which is above the limit, so it never passes' : '';
+  return `"${name}" cost ${cost}${problem}, limit ${limit} per ${windowName(windowMs)}${kindText(kind)}, key ${key}`;
 }
 
 function resultText(result: CheckResult): string {

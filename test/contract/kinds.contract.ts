@@ -151,13 +151,13 @@ export function describeKinds(name: string, start: () => Promise<TimedSubject>):
       });
 
       it('never denies as a shadow rule, and says what its limit would have said', async () => {
-        if (kind.type === 'fixed-window' && kind.block === undefined) return;
         const of = counter();
         const real = check(`real-${++serial}`, { limit: 100 });
         for (let i = 1; i <= 7; i++) {
           const results = await consume(of({ shadow: true }), real);
           expect(passesAll([of({ shadow: true }), real], results)).toBe(true);
           expect(results[0]!.allowed).toBe(i <= 5);
+          expect(results[0]!.used).toBe(Math.min(i, 5));
           expect(results[0]!.retryAfterMs > 0).toBe(i > 5);
           expect(results[1]!.used).toBe(i);
         }

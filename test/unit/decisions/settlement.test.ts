@@ -19,7 +19,7 @@ afterEach(() => jest.restoreAllMocks());
 
 function planned(name: string, countWhen?: CountWhen): PlannedCheck {
   const rule = planRule(declared({ window: '1m', limit: 9, name, countWhen }), OWNER, DEFAULTS);
-  return { ...check(name, { limit: 9 }), rule, ownLimit: 9 };
+  return { ...check(name, { limit: 9 }), rule };
 }
 
 /** The outcome that a `countWhen` function gets. */
