@@ -6,7 +6,7 @@ import { declared, DEFAULTS, OWNER, result } from '../fixtures.js';
 
 function planned(shadow: boolean): PlannedCheck {
   const rule = planRule(declared({ window: '1m', limit: 5, shadow }), OWNER, DEFAULTS);
-  return { ...check('key', { limit: 5, shadow }), rule };
+  return { ...check('key', { limit: 5, shadow }), rule, aboveShare: undefined };
 }
 
 describe('results of shadow rules', () => {
