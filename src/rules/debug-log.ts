@@ -67,11 +67,14 @@ function handlerOf(context: ExecutionContext): string {
 }
 
 function ruleText(rule: PlannedRule): string {
-  const { name, limit, key, scope, place, cost, countDenied, shouldCount, shadow } = rule;
+  const { name, limit, key, scope, place, cost, actualCost, maxShare, countDenied, shouldCount, shadow } =
+    rule;
   return [
     `"${name}" ${valueText(limit)} ${windowText(rule)} by ${formatForLog(key.spec)}, scope ${scope}, from ${place}`,
     ...kindTexts(rule),
     `cost ${valueText(cost)}`,
+    ...(actualCost === undefined ? [] : ['actualCost']),
+    ...(maxShare === undefined ? [] : [`maxShare ${maxShare}`]),
     `onMissingKey ${rule.onMissingKey}`,
     `onStoreError ${rule.onStoreError}`,
     ...(countDenied ? ['countDenied'] : []),
@@ -89,14 +92,18 @@ function checksText(checks: readonly PlannedCheck[] | MissingKey): string {
   return checks.map(checkText).join('; ') || 'none';
 }
 
-function checkText({ name, key, ownLimit, windowMs, cost, kind }: PlannedCheck): string {
-  const problem = isAboveAll(cost, ownLimit, kind) ? ', which is above the limit, so it never passes' : '';
-  return `"${name}" cost ${cost}${problem}, limit ${ownLimit} per ${windowName(windowMs)}${kindText(kind)}, key ${key}`;
+function checkText(check: PlannedCheck): string {
+  const { name, key, windowMs, cost, aboveShare } = check;
+  const { limit, kind } = aboveShare ?? check;
+  const above = aboveShare === undefined ? 'the limit' : 'maxShare';
+  const isAbove = aboveShare !== undefined || isAboveAll(cost, limit, kind);
+  const problem = isAbove ? `, which is above ${above}, so it never passes` : '';
+  return `"${name}" cost ${cost}${problem}, limit ${limit} per ${windowName(windowMs)}${kindText(kind)}, key ${key}`;
 }
 
 function resultText(result: CheckResult): string {
-  const { name, allowed, used, limit, resetAfterMs, retryAfterMs, shadow, blocked } = result;
+  const { name, allowed, used, limit, burst, resetAfterMs, retryAfterMs, shadow, blocked } = result;
   const denied = `denied${blocked ? ' by a block' : ''}, retryAfterMs ${retryAfterMs}`;
   const answer = `${shadow ? 'shadow ' : ''}${allowed ? 'allowed' : denied}`;
-  return `"${name}" ${answer}, used ${used} of ${limit}, resetAfterMs ${resetAfterMs}`;
+  return `"${name}" ${answer}, used ${used} of ${burst ?? limit}, resetAfterMs ${resetAfterMs}`;
 }
