@@ -49,13 +49,15 @@ export class Renewals {
     try {
       const reply = await this.call(checks);
       if (reply === undefined) return checks.map(() => undefined);
-      return readRenewals(checks, reply).map((result) =>
-        typeof result === 'string' ? this.unreadable(result) : result,
-      );
+      return readRenewals(checks, reply).map((result) => {
+        if (typeof result !== 'string') return result;
+        this.logFailure(new ReplyError(result));
+        return undefined;
+      });
     } catch (error) {
       const keys = new Set(checks.map(({ key }) => key));
       if (keys.size > 1 && isMoving(error)) return this.renewByKeys(checks, keys);
-      this.logFailure(toFailure(error).message);
+      this.logFailure(error);
       return checks.map(() => undefined);
     }
   }
@@ -88,11 +90,8 @@ export class Renewals {
     }
   }
 
-  private unreadable(error: string): undefined {
-    this.logFailure(toFailure(new ReplyError(error)).message);
-  }
-
-  private logFailure(message: string): void {
+  private logFailure(error: unknown): void {
+    const { message } = toFailure(error);
     this.parts.log.error(
       'FREQ_LIMIT_RENEWAL_FAILED',
       message,
