@@ -108,5 +108,6 @@ describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, ki
     }
     // a stream counts as a success with its first event
     await until(async () => (await usedOf(app, Chat, 'counted', 'failures')) === 0);
+    expect(log.lines).toEqual([]);
   });
 });
