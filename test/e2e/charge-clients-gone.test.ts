@@ -1,6 +1,5 @@
 import { Controller, Get, Res, Sse } from '@nestjs/common';
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { finalize, interval, map } from 'rxjs';
 import { FreqLimit, FreqLimitCharge } from 'nestjs-freq-limit';
@@ -9,6 +8,7 @@ import { until } from '../support/cluster.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
 import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
+import { beginStream } from '../support/streamed.js';
 import { usedOf } from '../support/used.js';
 
 const suite = redisSuite();
@@ -16,9 +16,6 @@ const log = captureLog();
 
 const tokens = { name: 'tokens', window: '1d', limit: 1_000, key: 'all', cost: 100 } as const;
 const counted = { name: 'failures', window: '1d', limit: 1_000, key: 'all', countWhen: 'failure' } as const;
-
-const rawOf = (response: object): ServerResponse =>
-  (response as { raw?: ServerResponse }).raw ?? (response as ServerResponse);
 
 /** Reads the beginning of a response, and disconnects. */
 async function leave(url: string): Promise<void> {
@@ -38,9 +35,9 @@ describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, ki
       @FreqLimit(tokens)
       @FreqLimit(counted)
       async before(@FreqLimitCharge('tokens') charge: FreqLimitCharge, @Res() response: object) {
-        const raw = rawOf(response);
+        const { body, raw } = beginStream(response);
         await charge.settle(40);
-        raw.write('one');
+        body.write('one');
         await once(raw, 'close');
         gone.push('before');
       }
@@ -48,8 +45,8 @@ describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, ki
       @FreqLimit(tokens)
       @FreqLimit(counted)
       async after(@FreqLimitCharge('tokens') charge: FreqLimitCharge, @Res() response: object) {
-        const raw = rawOf(response);
-        raw.write('one');
+        const { body, raw } = beginStream(response);
+        body.write('one');
         await once(raw, 'close');
         await sleep(20);
         await charge.settle(40);
@@ -59,8 +56,8 @@ describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, ki
       @FreqLimit({ ...tokens, actualCost: () => 40 })
       @FreqLimit(counted)
       async never(@Res() response: object) {
-        const raw = rawOf(response);
-        raw.write('one');
+        const { body, raw } = beginStream(response);
+        body.write('one');
         await once(raw, 'close');
         gone.push('never');
       }
