@@ -201,7 +201,6 @@ describe.each(PLATFORMS)('real costs in Redis on %s', (platform) => {
     expect(await usedOf(app, Many, 'get', 'output')).toBe(500);
   });
 });
-});
 
 it('real costs in a Cluster are settled in every slot', async () => {
   @Controller()
