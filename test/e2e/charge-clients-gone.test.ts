@@ -18,10 +18,12 @@ const tokens = { name: 'tokens', window: '1d', limit: 1_000, key: 'all', cost: 1
 const counted = { name: 'failures', window: '1d', limit: 1_000, key: 'all', countWhen: 'failure' } as const;
 
 /** Reads the beginning of a response, and disconnects. */
-async function leave(url: string): Promise<void> {
+async function leave(url: string, beginning: string): Promise<void> {
   const abort = new AbortController();
   const response = await fetch(url, { signal: abort.signal });
-  await response.body?.getReader().read();
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  // a stream of events begins with an empty line
+  for (let text = ''; !text.includes(beginning); ) text += (await reader.read()).value ?? '';
   abort.abort();
 }
 
@@ -64,7 +66,7 @@ describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, ki
     }
     const { app, url } = await startApp(platform, { controllers: [Chat], limits: limitsIn(kind, suite) });
     for (const path of ['before', 'after', 'never']) {
-      await leave(`${url}/${path}`);
+      await leave(`${url}/${path}`, 'one');
       await until(() => gone.includes(path));
     }
     await until(async () => (await usedOf(app, Chat, 'before', 'tokens')) === 40);
@@ -100,7 +102,7 @@ describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, ki
     }
     const { app, url } = await startApp(platform, { controllers: [Chat], limits: limitsIn(kind, suite) });
     for (const path of ['plain', 'counted']) {
-      await leave(`${url}/${path}`);
+      await leave(`${url}/${path}`, 'data');
       await until(async () => (await usedOf(app, Chat, path, 'tokens')) === 40);
     }
     // a stream counts as a success with its first event
