@@ -41,6 +41,7 @@ describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, ki
         await charge.settle(40);
         body.write('one');
         await once(raw, 'close');
+        body.end();
         gone.push('before');
       }
       @Get('after')
@@ -50,6 +51,7 @@ describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, ki
         const { body, raw } = beginStream(response);
         body.write('one');
         await once(raw, 'close');
+        body.end();
         await sleep(20);
         await charge.settle(40);
         gone.push('after');
@@ -61,6 +63,7 @@ describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, ki
         const { body, raw } = beginStream(response);
         body.write('one');
         await once(raw, 'close');
+        body.end();
         gone.push('never');
       }
     }
