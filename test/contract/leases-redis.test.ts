@@ -76,6 +76,27 @@ describe('leases in Redis', () => {
     expect(await client.keys('fl:key-*')).toEqual([]);
   });
 
+  it('are taken by the requests that pass, of several that share a call and have counters that are alike', async () => {
+    const all = Array.from({ length: 12 }, (_, i) => lease(`key-${i % 3}`, { limit: 2 }));
+    let results: boolean[] = [];
+    const takeAll = async (): Promise<void> => {
+      const taken = await Promise.all(all.map((one) => store.consume([one])));
+      results = taken.map(([result]) => result!.allowed);
+    };
+    await store.consume([lease('other')]);
+    expect(await callsDuring(takeAll)).toBe(1);
+    expect(results).toEqual(all.map((_, i) => i < 6));
+    const held = await Promise.all([0, 1, 2].map((i) => client.zrange(`fl:key-${i}:leases:x`, '0', '-1')));
+    expect(held.flat().sort()).toEqual(
+      all
+        .slice(0, 6)
+        .map(({ lease: id }) => id)
+        .sort(),
+    );
+    for (const [i, ids] of held.entries())
+      expect(ids.sort()).toEqual([all[i]!.lease, all[i + 3]!.lease].sort());
+  });
+
   it('are renewed in calls of at most 256', async () => {
     const all = Array.from({ length: 600 }, (_, i) => lease(`key-${i % 2}`));
     await store.renew([lease()]);

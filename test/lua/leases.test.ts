@@ -233,8 +233,8 @@ describe('leases in lua/consume-mixed.lua and lua/renew.lua', () => {
   describe('renewed', () => {
     it('have their full life again', async () => {
       const [one, two] = [lease(), lease({ key: at('b') })];
-      await put(5, one.lease);
-      await put(5, two.lease, at('b'));
+      await put(5_000, one.lease);
+      await put(5_000, two.lease, at('b'));
       expect(await renew(one, two)).toEqual([1, 1]);
       for (const { key, lease: name } of [one, two]) {
         const left = Number(await suite.client.zscore(key, name!)) - (await serverMs());
