@@ -11,7 +11,7 @@ import type { NamedRules } from './rules/named-rules.js';
 import type {
   Algorithm,
   DenialMessage,
-  FreqLimitRule,
+  AnyRule,
   FromContext,
   KeySpec,
   OnMissingKey,
@@ -42,7 +42,7 @@ export interface FreqLimitOptions {
    * in `namedRules`.
    * @default none
    */
-  readonly rules?: readonly (FreqLimitRule | string)[] | undefined;
+  readonly rules?: readonly (AnyRule | string)[] | undefined;
   /**
    * Rules to refer to by name, as in `@FreqLimit('login')`. A referenced rule counts as if it were written there. All are
    * checked at start-up, even without a reference.

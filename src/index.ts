@@ -17,9 +17,12 @@ export type { FreqLimitModuleExtras, FreqLimitOptionsFactory } from './freq-limi
 export type { FreqLimitOptions } from './freq-limit.options.js';
 export type { FreqLimitEvent, FreqLimitHook } from './decisions/events.js';
 export { FreqLimitService } from './freq-limit.service.js';
+export type { Held, HoldResult } from './leases/held-work.js';
 export type {
+  ConcurrencyCheck,
   CounterCheck,
   FreqLimitCheck,
+  HoldCheck,
   RuleCheck,
   SimpleCheck,
   TokenBucketCheck,
@@ -38,9 +41,13 @@ export type { Verdict } from './core/verdict.js';
 export type { HeadersOption } from './answers/headers.js';
 export type {
   Algorithm,
+  AnyNamedRule,
+  AnyRule,
+  ConcurrencyRule,
   CountWhen,
   DenialMessage,
   FreqLimitRule,
+  HoldFor,
   KeyPart,
   KeySpec,
   KeyValue,

@@ -16,13 +16,16 @@ export interface Denial {
   readonly rules: readonly string[];
 }
 
+const TOO_MANY = 'Too many requests.';
+const AT_ONCE = 'Too many requests at once.';
+
 /** The denial of a verdict by itself, without the options of its rules. */
 export function defaultDenial(verdict: Verdict): Denial {
   const retryAfter = retryAfterSeconds(verdict);
   const denying = verdict.results.filter(({ allowed, shadow }) => !allowed && shadow !== true);
   return {
     statusCode: 429,
-    message: `Too many requests. Try again in ${durationInWords(retryAfter)}.`,
+    message: `${verdict.tightest?.concurrency ? AT_ONCE : TOO_MANY} Try again in ${durationInWords(retryAfter)}.`,
     retryAfter,
     rules: denying.map(({ name }) => name),
   };

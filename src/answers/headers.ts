@@ -109,14 +109,14 @@ function draftHeaders(
   const policies: Policy[] = [];
   let limits = '';
   for (const result of results) {
-    const { limit, remaining, resetAfterMs, source, cost, partitionKey } = result;
+    const { limit, remaining, resetAfterMs, source, cost, partitionKey, concurrency } = result;
     if (limit === Infinity || source !== 'store') continue;
     const policy = policyOf(result);
     policies.push(partitionKey === undefined ? policy : withPartitionKey(policy, partitionKey));
     if (limits !== '') limits += ', ';
     limits += `${policy.name}${available}${integer(remaining)}`;
-    // without an open window there is no time, and the draft allows to leave it out
-    if (resetAfterMs > 0) limits += `${window}${integer(seconds(resetAfterMs))}`;
+    // without an open window there is no time, and with concurrency it is not known: the draft allows to leave it out
+    if (resetAfterMs > 0 && concurrency !== true) limits += `${window}${integer(seconds(resetAfterMs))}`;
     if (hasCost && cost !== 1) limits += `;c=${integer(cost)}`;
     if (partitionKey !== undefined) limits += `;pk=:${partitionKey}:`;
   }
@@ -132,18 +132,23 @@ function draftHeaders(
 interface Policy {
   readonly limit: number;
   readonly windowMs: number;
+  readonly concurrency: true | undefined;
   readonly name: string;
   readonly text: string;
 }
 
+/** The quota unit of a rule without a window. */
+const CONCURRENT_REQUESTS = ';qu="concurrent-requests"';
+
 /** By the names of rules, of which an application has few. */
 const known = new Map<string, Policy>();
 
-function policyOf({ name, limit, windowMs }: ShownResult): Policy {
+function policyOf({ name, limit, windowMs, concurrency }: ShownResult): Policy {
   const policy = known.get(name);
-  if (policy?.limit === limit && policy.windowMs === windowMs) return policy;
-  const text = `"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}`;
-  const made = { limit, windowMs, name: `"${name}"`, text };
+  if (policy?.limit === limit && policy.windowMs === windowMs && policy.concurrency === concurrency)
+    return policy;
+  const unit = concurrency ? CONCURRENT_REQUESTS : `;w=${integer(seconds(windowMs))}`;
+  const made = { limit, windowMs, concurrency, name: `"${name}"`, text: `"${name}";q=${integer(limit)}${unit}` };
   known.set(name, made);
   return made;
 }

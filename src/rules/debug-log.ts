@@ -4,11 +4,10 @@ import type { CheckResult } from '../core/check.js';
 import { formatForLog, oneLine } from '../core/errors.js';
 import type { Verdict } from '../core/verdict.js';
 import { isAboveAll } from './block.js';
-import { kindText, kindTexts, valueText, windowText } from './kind-text.js';
+import { checkKindText, kindTexts, valueText, windowText } from './kind-text.js';
 import type { Plan } from './plan.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { MissingKey, PlannedCheck } from './to-checks.js';
-import { windowName } from './window.js';
 
 /** Writes to stderr if the environment variable `NODE_DEBUG` contains `freq-limit`. */
 const log = debuglog('freq-limit');
@@ -89,9 +88,10 @@ function checksText(checks: readonly PlannedCheck[] | MissingKey): string {
   return checks.map(checkText).join('; ') || 'none';
 }
 
-function checkText({ name, key, ownLimit, windowMs, cost, kind }: PlannedCheck): string {
+function checkText(check: PlannedCheck): string {
+  const { name, key, ownLimit, cost, kind } = check;
   const problem = isAboveAll(cost, ownLimit, kind) ? ', which is above the limit, so it never passes' : '';
-  return `"${name}" cost ${cost}${problem}, limit ${ownLimit} per ${windowName(windowMs)}${kindText(kind)}, key ${key}`;
+  return `"${name}" cost ${cost}${problem}, limit ${ownLimit} ${checkKindText(check)}, key ${key}`;
 }
 
 function resultText(result: CheckResult): string {

@@ -5,6 +5,7 @@ import { type EntriesFor, type OptionErrors, OptionTable, type OptionValues } fr
 import { BOOLEAN, COUNT, either, OptionReader, wholeNumber } from '../core/validate.js';
 import { type AnyWindow, readAnyWindow } from './any-window.js';
 import { blockOf, readBlockFor, readLength } from './block.js';
+import { countingOptions, entriesWithConcurrency, hasConcurrency, HOLD_FOR } from './concurrency.js';
 import { COUNT_WHEN, toShouldCount } from './count-when.js';
 import { compileKey } from './key/compile-key.js';
 import type { CompiledKey } from './key/key-types.js';
@@ -13,7 +14,7 @@ import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-r
 import { countersOf, keyPrefixes, spanOf } from './rule-counters.js';
 import { RULE_HINTS } from './rule-hints.js';
 import { idOf } from './rule-id.js';
-import { findContradictions, kindOf } from './rule-kind.js';
+import { findContradictions, type KindName, kindOf } from './rule-kind.js';
 import { mistakeIn } from './rule-mistakes.js';
 import type { FreqLimitRule } from './rule.js';
 import {
@@ -35,6 +36,8 @@ const COUNT_OR_FUNCTION = { ...either(COUNT, FROM_CONTEXT), toNumber: 'Number(â€
 export const ENTRIES = {
   window: { parse: readAnyWindow, isRequired: true },
   limit: { validator: COUNT_OR_FUNCTION, isRequired: true },
+  concurrency: { validator: COUNT_OR_FUNCTION, default: undefined },
+  holdFor: { validator: HOLD_FOR, default: undefined },
   key: { parse: checkKey, default: undefined },
   normalize: { parse: compileNormalize, default: NO_NORMALIZATION },
   name: { validator: RULE_NAME, default: undefined },
@@ -56,6 +59,7 @@ export const ENTRIES = {
 } as const satisfies EntriesFor<FreqLimitRule>;
 
 const OPTIONS = new OptionTable(ENTRIES, RULE_HINTS);
+const WITH_CONCURRENCY = new OptionTable(entriesWithConcurrency(ENTRIES), RULE_HINTS);
 
 type RuleOptions = OptionValues<typeof ENTRIES>;
 export type RuleReader = OptionReader<FreqLimitError>;
@@ -66,14 +70,15 @@ export type RuleReader = OptionReader<FreqLimitError>;
  * expected
  */
 export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDefaults): PlannedRule {
-  const { options, key } = readRule(declared, defaults);
+  const { options: given, key } = readRule(declared, defaults);
+  const options = countingOptions(given);
   const { name, scope = declared.level, window, limit, burst } = options;
   const kindName = kindOf(options, defaults.algorithm);
   const id = idOf({ name, scope, window, kindName, key }, owner);
   const keyPrefixFor = keyPrefixes(defaults.namespace, id, { window, kindName });
   return {
     declaredName: name,
-    name: name ?? nameOfWindow(window),
+    name: name ?? defaultName(window, kindName),
     place: declared.place,
     keyPlace: options.key === undefined ? DEFAULT_KEY : (declared.keyPlace ?? declared.place),
     level: declared.level,
@@ -85,6 +90,7 @@ export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDef
     kindName,
     limit,
     burst,
+    holdFor: options.holdFor ?? 'request',
     block: options.shadow ? undefined : blockOf(options.blockFor, options.forgiveAfter),
     cost: options.cost,
     onMissingKey: options.onMissingKey ?? defaults.onMissingKey,
@@ -104,7 +110,8 @@ export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDef
   };
 }
 
-function nameOfWindow(window: AnyWindow): string {
+function defaultName(window: AnyWindow, kindName: KindName): string {
+  if (kindName === 'concurrency') return kindName;
   if (typeof window === 'object') return window.calendar.unit;
   return typeof window === 'number' ? windowName(window) : 'limit';
 }
@@ -118,7 +125,7 @@ function readRule({ rule, place }: DeclaredRule, defaults: RuleDefaults): RuleAn
   const mistake = mistakeIn(rule);
   if (mistake !== undefined) throw invalidRule(`${place}: ${mistake}`);
   const reader = new OptionReader(place, invalidRule);
-  const { values, errors } = OPTIONS.readAll(rule, reader);
+  const { values, errors } = (hasConcurrency(rule) ? WITH_CONCURRENCY : OPTIONS).readAll(rule, reader);
   findContradictions(values, errors, reader, defaults.algorithm);
   return { options: values, key: keyOf(values, errors, reader, defaults) };
 }

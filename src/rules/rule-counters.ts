@@ -1,8 +1,9 @@
 import { BoundedMap } from '../core/bounded-map.js';
 import type { Calendar } from '../core/calendar/calendar.js';
 import { type ZonedCalendar, zonedCalendar } from '../core/calendar/zoned-calendar.js';
-import { keyPrefix, windowPart } from '../core/counter-key.js';
+import { keyPrefix, LEASES_PART, windowPart } from '../core/counter-key.js';
 import {
+  CONCURRENCY,
   type CounterKind,
   FIXED_WINDOW,
   type SlidingWindow,
@@ -37,7 +38,8 @@ export function keyPrefixes(
 /** The part of a key that says how a counter counts, for a window in milliseconds or the time zone of a calendar. */
 function spanPart(span: number | string, window: PlannedRule['window'], kindName: KindName): string {
   if (typeof window === 'object') return zonedCalendar(window.calendar, span).id;
-  return windowPart(kindName as Exclude<KindName, 'calendar'>, span);
+  if (kindName === 'concurrency') return LEASES_PART;
+  return windowPart(kindName as Exclude<KindName, 'calendar' | 'concurrency'>, span);
 }
 
 /** How the id of a rule without a name shows its window: as a key does, with `ƒ` for what a function returns. */
@@ -78,6 +80,7 @@ function usualUnits({ limit, burst }: CountersOptions): number {
 /** @param units of a full bucket; of no meaning for other kinds */
 export function lengthKind(kindName: KindName, units: number): CounterKind {
   if (kindName === 'token-bucket') return tokenBucket(units);
+  if (kindName === 'concurrency') return CONCURRENCY;
   return kindName === 'sliding-window' ? SLIDING_WINDOW : FIXED_WINDOW;
 }
 

@@ -1,5 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Check } from '../core/check.js';
+import { newLeaseId } from '../core/leases.js';
 import { all, andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { LimitedRequest } from '../core/request.js';
 import { constantOrResult, evaluate, validCount, validSpan } from './evaluate.js';
@@ -131,7 +132,7 @@ function checkOf(
     [
       keyOf(rule, request, context),
       constantOrResult(rule, typeof rule.window === 'object' ? 'timeZone' : 'window', rule.span, context),
-      constantOrResult(rule, 'limit', rule.limit, context),
+      constantOrResult(rule, limitOption(rule), rule.limit, context),
       constantOrResult(rule, 'cost', rule.cost, context),
       rule.burst === undefined ? undefined : constantOrResult(rule, 'burst', rule.burst, context),
     ],
@@ -166,10 +167,15 @@ function toCheckOrMissing(
   rule.valueWatch?.see(rule, key !== undefined, request);
   const text = key ?? textWithoutKey(rule, request);
   if (typeof text !== 'string') return text;
-  const ownLimit = validCount(rule, 'limit', limit);
+  const ownLimit = validCount(rule, limitOption(rule), limit);
   const units = unitsOfBucket(ownLimit, burst === undefined ? undefined : validCount(rule, 'burst', burst));
   const counter = rule.counterFor(validSpan(rule, span), units);
   return toCheck(rule, text, counter, ownLimit, validCount(rule, 'cost', cost));
+}
+
+/** The option that a rule's limit comes from. */
+function limitOption({ kindName }: PlannedRule): 'limit' | 'concurrency' {
+  return kindName === 'concurrency' ? 'concurrency' : 'limit';
 }
 
 function toCheck(
@@ -193,6 +199,7 @@ function toCheck(
     kind,
     limit,
     cost,
+    lease: kind.type === 'concurrency' ? newLeaseId() : undefined,
     block: rule.block,
     countDenied,
     shadow,
