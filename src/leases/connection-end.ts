@@ -15,6 +15,9 @@ const OPEN = 1;
 /** The leases that connections hold, by the key of the counter. */
 const byClient = new WeakMap<object, Map<string, Leases>>();
 
+/** Connections that are closed: a message may still be handled, and not all libraries tell then. */
+const closed = new WeakSet<object>();
+
 /** Whether the end of a connection can be observed. */
 export function isConnection(client: unknown): client is EventEmitter {
   return typeof (Object(client) as Partial<EventEmitter>).once === 'function';
@@ -32,7 +35,9 @@ export function releaseAtDisconnect(client: EventEmitter, key: string, leases: L
   else held.set(key, leases);
 }
 
-function isGone({ readyState, connected }: Client): boolean {
+function isGone(client: Client): boolean {
+  const { readyState, connected } = client;
+  if (closed.has(client)) return true;
   return typeof readyState === 'number' ? readyState > OPEN : connected === false;
 }
 
@@ -40,6 +45,7 @@ function watch(client: EventEmitter): Map<string, Leases> {
   const held = new Map<string, Leases>();
   byClient.set(client, held);
   const end = (): void => {
+    closed.add(client);
     for (const leases of held.values()) leases.release();
     held.clear();
   };

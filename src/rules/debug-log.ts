@@ -4,7 +4,7 @@ import type { CheckResult } from '../core/check.js';
 import { formatForLog, oneLine } from '../core/errors.js';
 import type { Verdict } from '../core/verdict.js';
 import { isAboveAll } from './block.js';
-import { checkKindText, kindTexts, valueText, windowText } from './kind-text.js';
+import { kindTexts, spanText, valueText, windowText } from './kind-text.js';
 import type { Plan } from './plan.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { MissingKey, PlannedCheck } from './to-checks.js';
@@ -91,7 +91,7 @@ function checksText(checks: readonly PlannedCheck[] | MissingKey): string {
 function checkText(check: PlannedCheck): string {
   const { name, key, ownLimit, cost, kind } = check;
   const problem = isAboveAll(cost, ownLimit, kind) ? ', which is above the limit, so it never passes' : '';
-  return `"${name}" cost ${cost}${problem}, limit ${ownLimit} ${checkKindText(check)}, key ${key}`;
+  return `"${name}" cost ${cost}${problem}, limit ${ownLimit} ${spanText(check)}, key ${key}`;
 }
 
 function resultText(result: CheckResult): string {

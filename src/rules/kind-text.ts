@@ -1,6 +1,6 @@
 import { zonedCalendar } from '../core/calendar/zoned-calendar.js';
 import type { Check } from '../core/check.js';
-import type { Block } from '../core/counter-kind.js';
+import type { Block, CounterKind } from '../core/counter-kind.js';
 import type { PlannedRule } from './planned-rule.js';
 import { windowName } from './window.js';
 
@@ -23,7 +23,7 @@ export function windowText({ window, kindName }: PlannedRule): string {
 export function kindTexts({ kindName, burst, block, holdFor }: PlannedRule): string[] {
   return [
     ...(kindName === 'sliding-window' || kindName === 'token-bucket' ? [kindName] : []),
-    ...(holdFor === 'connection' ? [`held for the connection`] : []),
+    ...(holdFor === 'connection' ? ['held for the connection'] : []),
     ...(burst === undefined ? [] : [`burst ${valueText(burst)}`]),
     ...(block === undefined ? [] : [blockText(block)]),
   ];
@@ -39,19 +39,22 @@ export function valueText(value: unknown): string {
   return typeof value === 'function' ? 'a function' : String(value);
 }
 
-/** Completes "limit 5 …", for a check: `per 1m`, `at once`. */
-export function checkKindText({ kind, windowMs }: Pick<Check, 'kind' | 'windowMs'>): string {
-  const length = windowName(windowMs);
+/** Completes "limit 5 …", for a check: `per 1m, sliding-window`, `at once`. */
+export function spanText({ kind, windowMs }: Pick<Check, 'kind' | 'windowMs'>): string {
+  return kind.type === 'concurrency' ? AT_ONCE : `per ${windowName(windowMs)}${kindText(kind)}`;
+}
+
+/** What the length of the window does not say. */
+export function kindText(kind: CounterKind): string {
   switch (kind.type) {
-    case 'concurrency':
-      return AT_ONCE;
     case 'fixed-window':
-      return `per ${length}`;
+    case 'concurrency':
+      return '';
     case 'calendar':
-      return `per ${length} until ${new Date(kind.endsAtMs).toISOString()}`;
+      return ` until ${new Date(kind.endsAtMs).toISOString()}`;
     case 'sliding-window':
-      return `per ${length}, ${kind.type}`;
+      return `, ${kind.type}`;
     case 'token-bucket':
-      return `per ${length}, ${kind.type}, burst ${kind.burst}`;
+      return `, ${kind.type}, burst ${kind.burst}`;
   }
 }

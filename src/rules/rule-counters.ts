@@ -1,7 +1,7 @@
 import { BoundedMap } from '../core/bounded-map.js';
 import type { Calendar } from '../core/calendar/calendar.js';
 import { type ZonedCalendar, zonedCalendar } from '../core/calendar/zoned-calendar.js';
-import { keyPrefix, LEASES_PART, windowPart } from '../core/counter-key.js';
+import { keyPrefix, windowPart } from '../core/counter-key.js';
 import {
   CONCURRENCY,
   type CounterKind,
@@ -38,8 +38,7 @@ export function keyPrefixes(
 /** The part of a key that says how a counter counts, for a window in milliseconds or the time zone of a calendar. */
 function spanPart(span: number | string, window: PlannedRule['window'], kindName: KindName): string {
   if (typeof window === 'object') return zonedCalendar(window.calendar, span).id;
-  if (kindName === 'concurrency') return LEASES_PART;
-  return windowPart(kindName as Exclude<KindName, 'calendar' | 'concurrency'>, span);
+  return windowPart(kindName as Exclude<KindName, 'calendar'>, span);
 }
 
 /** How the id of a rule without a name shows its window: as a key does, with `ƒ` for what a function returns. */

@@ -1,5 +1,5 @@
 import { BoundedMap } from '../core/bounded-map.js';
-import { keyPrefix, LEASES_PART } from '../core/counter-key.js';
+import { keyPrefix, windowPart } from '../core/counter-key.js';
 import { CONCURRENCY } from '../core/counter-kind.js';
 import type { FreqLimitError } from '../core/errors.js';
 import { LEASE_TIMES } from '../core/leases.js';
@@ -62,8 +62,10 @@ export class ServiceCounters {
   ofConcurrency(name: unknown, reader: Reader): CounterType {
     const known = this.concurrency.get(name);
     if (known !== undefined) return known;
-    const prefix = keyPrefix(this.namespace, serviceId(reader.optional('name', name, NAME)), LEASES_PART);
-    return this.concurrency.add(name, { group: prefix, windowMs: LEASE_TIMES.lifeMs, kind: CONCURRENCY });
+    const id = serviceId(reader.optional('name', name, NAME));
+    const windowMs = LEASE_TIMES.lifeMs;
+    const group = keyPrefix(this.namespace, id, windowPart(CONCURRENCY.type, windowMs));
+    return this.concurrency.add(name, { group, windowMs, kind: CONCURRENCY });
   }
 
   private withCalendar(name: string | undefined, window: object, reader: Reader): CounterType {

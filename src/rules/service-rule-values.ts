@@ -17,7 +17,7 @@ const CONCURRENCY_OR_LIMIT = ['concurrency', 'limit'] as const;
 export function spanOfCheck(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number | string {
   const { window, span } = rule;
   if (check.window !== undefined && rule.kindName === 'concurrency')
-    throw notNeeded('window', 'has concurrency and no window', rule, reader);
+    throw notNeeded('window', 'has no window', rule, reader);
   const hasCalendar = typeof window === 'object';
   if (check.window !== undefined && (hasCalendar || typeof span !== 'function')) {
     throw notNeeded('window', 'has its own window', rule, reader);
@@ -45,7 +45,7 @@ export function limitOf(
 ): number | undefined {
   const { name, limit, kindName } = rule;
   const [option, other] = kindName === 'concurrency' ? CONCURRENCY_OR_LIMIT : LIMIT_OR_CONCURRENCY;
-  if (check[other] !== undefined) throw notNeeded(other, `has ${option} and no ${other}`, rule, reader);
+  if (check[other] !== undefined) throw notNeeded(other, `has no ${other}`, rule, reader);
   const given = reader.optional(option, check[option], COUNT);
   if (given !== undefined || typeof limit === 'number') return given ?? (limit as number);
   if (isNeeded) throw missing(option, `the ${option}`, name, 'a number', reader);
@@ -55,7 +55,7 @@ export function limitOf(
 /** The cost; 1 if the rule has a function. A slot of a rule with `concurrency` has no other. */
 export function costOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number {
   if (check.cost !== undefined && rule.kindName === 'concurrency')
-    throw notNeeded('cost', 'has concurrency and no cost', rule, reader);
+    throw notNeeded('cost', 'has no cost', rule, reader);
   return reader.optional('cost', check.cost, COUNT) ?? (typeof rule.cost === 'number' ? rule.cost : 1);
 }
 
