@@ -80,8 +80,7 @@ export class FreqLimitService {
   }
 
   /**
-   * Runs a function while it holds a slot of each check with `concurrency`, if all checks allow it. Rates and slots are decided
-   * together, in one call of the store. The slots are released when the function has ended, also with an error.
+   * Runs a function with a slot of each check with `concurrency`, if all checks allow it. Rates and slots are decided together, in one call of the store. The slots are released when the function has ended, also with an error.
    * @param checks one check, or up to 1,000
    * @param run gets the verdict, and a signal that aborts if a slot may be lost
    * @returns `{ allowed: true, verdict, value }` with what the function returned, or `{ allowed: false, verdict }`
@@ -95,7 +94,7 @@ export class FreqLimitService {
     if (typeof run !== 'function') throw notAFunction(run);
     const resolved = this.checks.resolve(checks, 'hold');
     const takenAtMs = this.leases.now();
-    const results = resolved.length === 0 ? [] : await this.yielding(this.store.consume(resolved));
+    const results = resolved.length === 0 ? [] : await this.yielding(this.store.consume(resolved, true));
     const verdict = resolved.length === 0 ? UNLIMITED : this.toReportedVerdict(results);
     if (!verdict.allowed) return { allowed: false, verdict };
     const work = { ...takenBy(resolved, results), verdict, takenAtMs };

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 export const LEASE_TIMES = {
   /** How long a lease counts after it is taken or renewed. */
   lifeMs: 15_000,
-  /** How often a process renews the leases that it holds. */
+  /** How often a process renews its leases. */
   renewEveryMs: 5_000,
 };
 

@@ -108,7 +108,7 @@ function lastOf(context: ExecutionContext): SavedDecision | undefined {
   return saved.get(callIdentityOf(context))?.findLast((one) => isOf(one, context));
 }
 
-/** What is compared to find out whether something belongs to a call. */
+/** The parts of a call that are compared to find out whether something belongs to it. */
 export type CallParts = Pick<SavedDecision, 'classRef' | 'handler' | 'args'>;
 
 /** Several handlers may be called with the same object, so class, handler and arguments are compared. */

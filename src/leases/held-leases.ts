@@ -17,7 +17,7 @@ export interface HoldOptions {
   /** When the call that took them was made, by the keeper's clock. */
   readonly takenAtMs: number;
   /**
-   * Whether it is certain that they will be released. Those that nobody claims are given up after a period: a later guard has
+   * Whether it is certain that they will be released. Unclaimed ones are given up after a period: a later guard has
    * denied the message, or an interceptor has answered it.
    */
   readonly isClaimed: boolean;
@@ -73,7 +73,7 @@ export class HeldLeases implements Leases {
     if (state !== 'given up') this.onChange(this, false);
   }
 
-  /** Gives them up if nobody has claimed them for so long. */
+  /** Gives them up if they are unclaimed for this time. */
   giveUpIfUnclaimed(afterMs: number): void {
     if (this.state !== 'unclaimed' || this.clock() - this.parts.takenAtMs < afterMs) return;
     this.state = 'given up';

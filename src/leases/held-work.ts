@@ -16,24 +16,36 @@ export interface Held {
 
 /** What `FreqLimitService.hold` returns: the value of the function, if it ran. */
 export type HoldResult<T> =
-  | { readonly allowed: true; readonly verdict: Verdict; readonly value: T }
-  | { readonly allowed: false; readonly verdict: Verdict };
+  | {
+      /** Whether all checks allowed it, and the function ran. */
+      readonly allowed: true;
+      /** The decision, with a result for each check. */
+      readonly verdict: Verdict;
+      /** The value that the function returned. */
+      readonly value: T;
+    }
+  | {
+      /** Whether all checks allowed it, and the function ran. */
+      readonly allowed: false;
+      /** The decision, with a result for each check. */
+      readonly verdict: Verdict;
+    };
 
 const REASONS: Record<LapseReason, string> = {
   lapsed: 'The slot could not be renewed in time, so others may take it',
   shutdown: 'The application shuts down, so the slot is released',
 };
 
-/** What is held while a function runs. */
+/** The leases that are held while a function runs. */
 interface Work {
   readonly checks: readonly Check[];
   readonly results: readonly CheckResult[];
   readonly verdict: Verdict;
-  /** When the leases were asked for, by the keeper's clock. */
+  /** When the call that took the leases was made, by the keeper's clock. */
   readonly takenAtMs: number;
 }
 
-/** Runs a function while it holds leases. Releases them when it has returned, resolved or failed. */
+/** Runs a function with leases. Releases them when it has returned, resolved or failed. */
 export async function runHeld<T>(
   keeper: LeaseKeeper,
   { checks, results, verdict, takenAtMs }: Work,

@@ -14,8 +14,8 @@ const stopInterval = clearInterval;
 const keepers = new WeakMap<Store, LeaseKeeper>();
 
 /**
- * Keeps the leases that this process holds: it renews all of them in one call, releases each once, and the rest at shutdown.
- * It has a timer only while it holds some.
+ * Keeps the leases of this process: it renews all of them in one call, releases each once, and the rest at shutdown. It has a
+ * timer only while there are some.
  */
 export class LeaseKeeper {
   private readonly held = new Set<HeldLeases>();
@@ -126,8 +126,7 @@ export class LeaseKeeper {
   private async release(all: readonly HeldLeases[]): Promise<void> {
     const checks = all.flatMap((leases) => leases.checks);
     if (checks.length === 0) return;
-    // copies: a store settles each result once, and these may have to be released again
-    const results = all.flatMap((leases) => leases.results.map((result) => ({ ...result })));
+    const results = all.flatMap((leases) => leases.results);
     try {
       await this.store.settle(
         checks,
@@ -135,7 +134,7 @@ export class LeaseKeeper {
         checks.map(() => 0),
       );
     } catch {
-      // then they lapse, because nobody renews them
+      // then they lapse, because they are not renewed any more
     }
   }
 
@@ -145,7 +144,7 @@ export class LeaseKeeper {
       'FREQ_LIMIT_LEASE_LAPSED',
       'lapsed',
       `${slots} with concurrency lapsed before this process renewed them, and are taken again. For a short time, more requests ` +
-        'may have run at once than allowed. This process or Redis stood still, or Redis lost its data.',
+        'may have run at once than allowed. This process or Redis did not run for some time, or Redis lost its data.',
     );
   }
 }

@@ -36,8 +36,6 @@ const COUNT_OR_FUNCTION = { ...either(COUNT, FROM_CONTEXT), toNumber: 'Number(â€
 export const ENTRIES = {
   window: { parse: readAnyWindow, isRequired: true },
   limit: { validator: COUNT_OR_FUNCTION, isRequired: true },
-  concurrency: { validator: COUNT_OR_FUNCTION, default: undefined },
-  holdFor: { validator: HOLD_FOR, default: undefined },
   key: { parse: checkKey, default: undefined },
   normalize: { parse: compileNormalize, default: NO_NORMALIZATION },
   name: { validator: RULE_NAME, default: undefined },
@@ -48,6 +46,8 @@ export const ENTRIES = {
   burst: { validator: COUNT_OR_FUNCTION, default: undefined },
   blockFor: { parse: readBlockFor, default: undefined },
   forgiveAfter: { parse: readLength, default: undefined },
+  concurrency: { validator: COUNT_OR_FUNCTION, default: undefined },
+  holdFor: { validator: HOLD_FOR, default: undefined },
   countDenied: { validator: BOOLEAN, default: undefined },
   onStoreError: { validator: ON_STORE_ERROR, default: undefined },
   skipIf: { validator: FROM_CONTEXT, default: undefined },

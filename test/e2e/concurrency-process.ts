@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { FreqLimitModule, FreqLimitService, type FreqLimitOptions, type HoldCheck } from 'nestjs-freq-limit';
 import { LEASE_TIMES } from '../../src/core/leases.js';
 
-/** Holds slots until it is ended: by a signal, by its parent, or by a message `stand` that blocks it for a time. */
+/** Holds slots until it ends. The message `close` shuts it down, and a number blocks it for so many milliseconds. */
 interface Task {
   readonly limits: FreqLimitOptions;
   readonly check: HoldCheck;

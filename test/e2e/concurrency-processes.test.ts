@@ -39,7 +39,7 @@ class Exports {
 
 const start = (): Promise<TestApp> => startApp('express', { controllers: [Exports], limits: limits() });
 
-/** Another process that holds slots. */
+/** Another process with slots. */
 async function holding(holds: number, shorter?: Partial<typeof LEASE_TIMES>): Promise<TypeScriptProcess> {
   const task = JSON.stringify({ limits: limits(), check, holds, times: shorter });
   const one = startTypeScript(new URL('concurrency-process.ts', import.meta.url), [task]);
@@ -70,7 +70,7 @@ describe('slots of several processes', () => {
     await untilTaken(app, check, 0, 3_000);
   });
 
-  it('of a process that stood still are taken again, and its work is told', async () => {
+  it('of a process that stood still are taken again, and its work gets a signal', async () => {
     const shorter = { lifeMs: 400, renewEveryMs: 100 };
     Object.assign(LEASE_TIMES, shorter);
     const { app } = await start();
