@@ -14,7 +14,7 @@ import {
   transportOf,
 } from '../support/microservices.js';
 import { redisSuite } from '../support/redis-suite.js';
-import { slotsOf, slotsTaken, untilTaken, Work } from '../support/slots.js';
+import { slotsTaken, untilTaken, Work } from '../support/slots.js';
 import { closeClients, connect, LIBRARIES, reply, startGateways } from '../support/sockets.js';
 
 const suite = redisSuite();
@@ -190,7 +190,7 @@ class Messages {
   }
 }
 
-const inMessages = (handler: keyof Messages) => slotsOf(Messages, handler, 'slots', undefined as never);
+const inMessages = (handler: keyof Messages) => ({ controller: Messages, handler, rule: 'slots' });
 
 describe('a slot of a microservice', () => {
   it.each(KINDS)('is taken until the result has ended, %s', async (kind) => {

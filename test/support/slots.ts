@@ -20,8 +20,8 @@ export async function untilTaken(
   ms = 5_000,
 ): Promise<void> {
   let last: number | undefined;
-  await until(async () => (last = await slotsTaken(app, check)) === count, ms).catch(() => {
-    throw new Error(`${last} slots are taken, not ${count}`);
+  await until(async () => (last = await slotsTaken(app, check)) === count, ms).catch((error: unknown) => {
+    throw new Error(`${last} slots are taken, not ${count}`, { cause: error });
   });
 }
 
