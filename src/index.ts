@@ -1,6 +1,8 @@
 export { FreqLimit } from './decorators/freq-limit.decorator.js';
 export { SkipFreqLimit } from './decorators/skip-freq-limit.decorator.js';
 export { FreqLimitVerdict } from './decorators/freq-limit-verdict.decorator.js';
+export { FreqLimitCharge } from './decorators/freq-limit-charge.decorator.js';
+export type { FreqLimitCharges, SettleableVerdict } from './decisions/charge.js';
 export {
   type ExceededError,
   FreqLimitExceededException,
@@ -18,6 +20,7 @@ export type { FreqLimitOptions } from './freq-limit.options.js';
 export type { FreqLimitEvent, FreqLimitHook } from './decisions/events.js';
 export { FreqLimitService } from './freq-limit.service.js';
 export type { Held, HoldResult } from './leases/held-work.js';
+export type { ConsumeOptions } from './rules/service-options.js';
 export type {
   ConcurrencyCheck,
   CounterCheck,
@@ -40,6 +43,7 @@ export type { HashKeys } from './core/key-hash.js';
 export type { Verdict } from './core/verdict.js';
 export type { HeadersOption } from './answers/headers.js';
 export type {
+  ActualCost,
   Algorithm,
   AnyNamedRule,
   AnyRule,

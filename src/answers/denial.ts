@@ -18,6 +18,7 @@ export interface Denial {
 
 const TOO_MANY = 'Too many requests.';
 const AT_ONCE = 'Too many requests at once.';
+const ABOVE_SHARE = 'This request costs more than one request may use of a limit, so it cannot pass.';
 
 /** The denial of a verdict by itself, without the options of its rules. */
 export function defaultDenial(verdict: Verdict): Denial {
@@ -25,7 +26,9 @@ export function defaultDenial(verdict: Verdict): Denial {
   const denying = verdict.results.filter(({ allowed, shadow }) => !allowed && shadow !== true);
   return {
     statusCode: 429,
-    message: `${verdict.tightest?.concurrency ? AT_ONCE : TOO_MANY} Try again in ${durationInWords(retryAfter)}.`,
+    message: denying.some(({ aboveMaxShare }) => aboveMaxShare)
+      ? ABOVE_SHARE
+      : `${verdict.tightest?.concurrency ? AT_ONCE : TOO_MANY} Try again in ${durationInWords(retryAfter)}.`,
     retryAfter,
     rules: denying.map(({ name }) => name),
   };
@@ -45,11 +48,15 @@ export function denialOf(verdict: Verdict, checks: readonly PlannedCheck[]): Den
   };
 }
 
-/** Whether the request costs more than a full token bucket contains. A limit of 0 is not meant for this request alone. */
+/** Whether the request costs more than a full token bucket contains, apart from `maxShare`, which has its own message. A limit of 0 is not meant for this request alone. */
 function neverPasses({ results }: Verdict, checks: readonly PlannedCheck[]): boolean {
   return checks.some(
-    ({ kind, cost }, i) =>
-      kind.type === 'token-bucket' && kind.burst > 0 && cost > kind.burst && results[i]?.allowed === false,
+    ({ kind, cost, aboveShare }, i) =>
+      kind.type === 'token-bucket' &&
+      kind.burst > 0 &&
+      cost > kind.burst &&
+      aboveShare === undefined &&
+      results[i]?.allowed === false,
   );
 }
 

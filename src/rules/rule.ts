@@ -4,7 +4,15 @@ import type { RuleOptions, Window } from './rule-options.js';
 
 export type { CalendarWindow } from './calendar/calendar-window.js';
 export type { FromContext, KeyPart, KeySpec, KeyValue, Normalize } from './key/key-types.js';
-export type { CountWhen, DenialMessage, OnMissingKey, Outcome, Scope, Window } from './rule-options.js';
+export type {
+  ActualCost,
+  CountWhen,
+  DenialMessage,
+  OnMissingKey,
+  Outcome,
+  Scope,
+  Window,
+} from './rule-options.js';
 
 // The order of the kinds of rules here decides which of them compilers name in their errors: the last one.
 
@@ -81,6 +89,10 @@ export interface ConcurrencyRule extends Omit<RuleOptions, keyof WithoutConcurre
   /** Only without `concurrency`: each request uses one slot. */
   readonly cost?: undefined;
   /** Only without `concurrency`. */
+  readonly actualCost?: undefined;
+  /** Only without `concurrency`. */
+  readonly maxShare?: undefined;
+  /** Only without `concurrency`. */
   readonly algorithm?: undefined;
   /** Only without `concurrency`. */
   readonly burst?: undefined;
@@ -95,7 +107,10 @@ export interface ConcurrencyRule extends Omit<RuleOptions, keyof WithoutConcurre
 }
 
 /** Options of rules with a window. */
-type WithoutConcurrency = Pick<RuleOptions, 'limit' | 'cost' | 'countDenied' | 'countWhen'>;
+type WithoutConcurrency = Pick<
+  RuleOptions,
+  'limit' | 'cost' | 'actualCost' | 'maxShare' | 'countDenied' | 'countWhen'
+>;
 
 /** A rule with a window of any kind, and without an algorithm and blocks. */
 export interface SimpleRule extends RuleOptions, NoConcurrency {

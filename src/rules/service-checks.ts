@@ -1,5 +1,5 @@
 import { canonicalAddress } from '../contexts/client-address.js';
-import type { Check, OnStoreError } from '../core/check.js';
+import type { OnStoreError } from '../core/check.js';
 import { type FreqLimitError, formatForLog, invalidCheck } from '../core/errors.js';
 import type { KeyHasher } from '../core/key-hash.js';
 import { newLeaseId } from '../core/leases.js';
@@ -7,6 +7,7 @@ import { BOOLEAN, COUNT, NOT_EMPTY, OptionReader } from '../core/validate.js';
 import { impossibleWithConcurrency } from './concurrency.js';
 import { textOf, textOfAll } from './key/key-text.js';
 import type { KeyValue } from './key/key-types.js';
+import { type ShareCheck, withinShare } from './max-share.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { Algorithm } from './rule.js';
 import { unitsOfBucket } from './rule-kind.js';
@@ -83,7 +84,7 @@ export class ServiceChecks {
    * @param method the method of the service, for messages; `reset` needs no limit
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` naming the check, the property and the right form
    */
-  resolve(checks: HoldCheck | readonly HoldCheck[], method: ServiceMethod): Check[] {
+  resolve(checks: HoldCheck | readonly HoldCheck[], method: ServiceMethod): ShareCheck[] {
     const list = Array.isArray(checks) ? (checks as readonly unknown[]) : [checks];
     if (list.length > MAX_CHECKS) {
       throw invalidCheck(`${method}: ${list.length} checks in one call; at most ${MAX_CHECKS} are possible`);
@@ -92,7 +93,7 @@ export class ServiceChecks {
     // one for all checks of a call, and the place is put together only for an error
     const place = (): string => `${method}: ${list === checks ? `checks[${i}]` : 'check'}`;
     const reader = new OptionReader(place, invalidCheck);
-    const resolved = new Array<Check>(list.length);
+    const resolved = new Array<ShareCheck>(list.length);
     // unlike map, this also reads the holes of a list, which are wrong checks
     for (; i < list.length; i++) {
       const check = list[i];
@@ -103,7 +104,7 @@ export class ServiceChecks {
     return resolved;
   }
 
-  private resolveOne(check: object, reader: Reader, method: ServiceMethod): Check {
+  private resolveOne(check: object, reader: Reader, method: ServiceMethod): ShareCheck {
     const needsLimit = method !== 'reset';
     if ('rule' in check) {
       if (!hasOnly(KNOWN_TO_RULES, check)) reader.object(check, RULE_PROPERTIES, RULE_CHECK_HINTS);
@@ -115,7 +116,7 @@ export class ServiceChecks {
     return this.ofCounter(check as CounterCheck, reader, needsLimit);
   }
 
-  private ofCounter(check: CounterCheck, reader: Reader, needsLimit: boolean): Check {
+  private ofCounter(check: CounterCheck, reader: Reader, needsLimit: boolean): ShareCheck {
     const { key } = check;
     const { group, windowMs, kind } = this.counters.of(check, reader, needsLimit);
     const text = isList(key) ? textOfAll(key) : textOf(key);
@@ -138,10 +139,11 @@ export class ServiceChecks {
       shadow: false,
       onStoreError:
         reader.optional('onStoreError', check.onStoreError, ON_STORE_ERROR) ?? this.options.onStoreError,
+      aboveShare: undefined,
     };
   }
 
-  private ofConcurrency(check: ConcurrencyCheck, reader: Reader, method: ServiceMethod): Check {
+  private ofConcurrency(check: ConcurrencyCheck, reader: Reader, method: ServiceMethod): ShareCheck {
     rejectOptions(check, reader);
     if (method === 'consume') throw reader.invalid('concurrency', ONLY_HELD);
     const { group, windowMs, kind } = this.counters.ofConcurrency(check.name, reader);
@@ -160,6 +162,7 @@ export class ServiceChecks {
       limit,
       cost: 1,
       lease: newLeaseId(),
+      aboveShare: undefined,
       block: undefined,
       countDenied: false,
       shadow: false,
@@ -168,7 +171,7 @@ export class ServiceChecks {
     };
   }
 
-  private ofRule(check: RuleCheck, reader: Reader, method: ServiceMethod): Check {
+  private ofRule(check: RuleCheck, reader: Reader, method: ServiceMethod): ShareCheck {
     const needsLimit = method !== 'reset';
     const rule = findRule(check, this.rulesOf, reader);
     const hasSlots = rule.kindName === 'concurrency';
@@ -180,7 +183,7 @@ export class ServiceChecks {
     const cost = costOf(check, rule, reader);
     const { group, windowMs, kind } = rule.counterFor(span, unitsOfBucket(limit, burst));
     const text = rule.hashKey(this.textOf(check, rule, reader));
-    return {
+    const resolved = {
       key: group + text,
       group,
       text,
@@ -194,7 +197,9 @@ export class ServiceChecks {
       countDenied: rule.countDenied,
       shadow: false,
       onStoreError: rule.onStoreError,
+      aboveShare: undefined,
     };
+    return withinShare(resolved, rule.maxShare, limit);
   }
 
   private textOf({ key, address }: RuleCheck, rule: PlannedRule, reader: OptionReader): string {

@@ -16,6 +16,7 @@ const EXAMPLE = {
   reset: "key, window: '1m'",
   hold: 'key, concurrency: 5',
 };
+const HOW_TO_SETTLE = 'call consume(check, { settle: true }), and then settle(cost) of its verdict';
 /** Options of rules that a check cannot have. */
 const ONLY_RULES = [
   'normalize',
@@ -23,6 +24,7 @@ const ONLY_RULES = [
   'onMissingKey',
   'skipIf',
   'countWhen',
+  'maxShare',
   'shadow',
   'statusCode',
   'message',
@@ -34,6 +36,7 @@ export const CHECK_HINTS: OptionHints = {
   ...RULE_HINTS,
   ...hintsFor(ONLY_RULES, { advice: 'leave it out: only rules of the guard have it' }),
   points: 'limit, or cost for the units of one call',
+  ...hintsFor(['actualCost', 'realCost', 'costAfter', 'finalCost', 'settle'], { advice: HOW_TO_SETTLE }),
   id: 'key',
   ip: 'key',
   user: 'key',
