@@ -6,7 +6,11 @@ export class ImportsWorker {
   constructor(@Inject(FreqLimitService) private readonly limits: FreqLimitService) {}
 
   /** Runs an import, if less than three of this tenant run in all processes. Returns whether it ran. */
-  async tryImport(tenant: string, rows: readonly string[], save: (row: string) => Promise<void>): Promise<boolean> {
+  async tryImport(
+    tenant: string,
+    rows: readonly string[],
+    save: (row: string) => Promise<void>,
+  ): Promise<boolean> {
     const { allowed } = await this.limits.hold(
       [
         { name: 'imports', key: tenant, concurrency: 3 },

@@ -148,7 +148,13 @@ function policyOf({ name, limit, windowMs, concurrency }: ShownResult): Policy {
   if (policy?.limit === limit && policy.windowMs === windowMs && policy.concurrency === concurrency)
     return policy;
   const unit = concurrency ? CONCURRENT_REQUESTS : `;w=${integer(seconds(windowMs))}`;
-  const made = { limit, windowMs, concurrency, name: `"${name}"`, text: `"${name}";q=${integer(limit)}${unit}` };
+  const made = {
+    limit,
+    windowMs,
+    concurrency,
+    name: `"${name}"`,
+    text: `"${name}";q=${integer(limit)}${unit}`,
+  };
   known.set(name, made);
   return made;
 }

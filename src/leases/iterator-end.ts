@@ -4,7 +4,9 @@ type Source = Partial<AsyncIterator<unknown>> & AsyncIterable<unknown>;
 /** Whether a value can be iterated asynchronously, as the result of a GraphQL subscription. */
 export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return (
-    typeof value === 'object' && value !== null && typeof (value as Source)[Symbol.asyncIterator] === 'function'
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as Source)[Symbol.asyncIterator] === 'function'
   );
 }
 

@@ -67,8 +67,7 @@ export class Planner {
 
 function declaredByModule({ rules, errors }: PlanOptions): DeclaredRule[] {
   const error = errors?.get('rules');
-  if (error !== undefined)
-    return [{ rule: {} as AnyRule, level: 'app', place: 'FreqLimitModule', error }];
+  if (error !== undefined) return [{ rule: {} as AnyRule, level: 'app', place: 'FreqLimitModule', error }];
   return rules.map((rule, index) => {
     const place = `rules[${index}] of FreqLimitModule`;
     if (typeof rule !== 'string') return { rule, level: 'app', place };

@@ -7,7 +7,13 @@ import {
   VERDICT_INTERCEPTOR,
 } from '../decisions/outcome-interceptor.js';
 import { isLeaseInterceptor, LEASE_INTERCEPTOR } from '../leases/lease-interceptor.js';
-import { addInterceptor, hasPattern, interceptorsOf, isRoute, sendsResponseItself } from '../nest/nest-metadata.js';
+import {
+  addInterceptor,
+  hasPattern,
+  interceptorsOf,
+  isRoute,
+  sendsResponseItself,
+} from '../nest/nest-metadata.js';
 import type { PlannedHandler } from './plans.js';
 
 /**

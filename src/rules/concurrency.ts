@@ -70,7 +70,9 @@ export function entriesWithConcurrency<Entries extends Readonly<Record<string, O
   entries: Entries,
 ): Entries {
   const changed = Object.entries<OptionEntry>(entries).map(([name, entry]) =>
-    POSSIBLE.has(name) ? [name, entry] : [name, impossible(name, 'default' in entry ? entry.default : undefined)],
+    POSSIBLE.has(name)
+      ? [name, entry]
+      : [name, impossible(name, 'default' in entry ? entry.default : undefined)],
   );
   return Object.fromEntries(changed) as Entries;
 }

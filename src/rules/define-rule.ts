@@ -82,7 +82,9 @@ export function defineRule<const Name extends string | undefined = undefined>(
   }
   const options = OPTIONS.names.map((name) => [name, rule[name as keyof RuleDefinition]] as const);
   const given = options.filter(([, value]) => value !== undefined);
-  const numbers = Object.entries({ limit, concurrency, cost, burst }).filter(([, value]) => value !== undefined);
+  const numbers = Object.entries({ limit, concurrency, cost, burst }).filter(
+    ([, value]) => value !== undefined,
+  );
   const defined = { ...Object.fromEntries(given), ...Object.fromEntries(numbers) };
   return Object.freeze(defined) as unknown as FreqLimitRule & { readonly name: Name };
 }

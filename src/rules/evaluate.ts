@@ -97,7 +97,11 @@ function withoutCalendar(window: unknown): unknown {
 }
 
 /** @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` */
-export function validCount(rule: PlannedRule, property: 'limit' | 'concurrency' | 'cost' | 'burst', value: unknown): number {
+export function validCount(
+  rule: PlannedRule,
+  property: 'limit' | 'concurrency' | 'cost' | 'burst',
+  value: unknown,
+): number {
   if (COUNT.test(value)) return value;
   const problem = `the ${property} function returned ${formatForLog(value)}, which is not ${COUNT.expected}`;
   throw failed(rule, problem + conversionHint(value, COUNT.test));

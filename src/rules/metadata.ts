@@ -43,12 +43,7 @@ export function nextOrder(): number {
 }
 
 /** Stores a rule. */
-export function declareRule(
-  rule: AnyRule,
-  order: number,
-  target: Target,
-  handler: string | undefined,
-): void {
+export function declareRule(rule: AnyRule, order: number, target: Target, handler: string | undefined): void {
   add(RULES, { order, value: rule }, target, handler);
 }
 

@@ -63,7 +63,8 @@ const CONCURRENCY_PROPERTIES = ['key', 'concurrency', 'name', 'onStoreError'];
 const KNOWN_TO_COUNTERS = new Set(COUNTER_PROPERTIES);
 const KNOWN_TO_RULES = new Set(RULE_PROPERTIES);
 const MAX_CHECKS = 1_000;
-const ONLY_HELD = 'is only possible in hold, because a slot must be released; write hold(checks, async () => …)';
+const ONLY_HELD =
+  'is only possible in hold, because a slot must be released; write hold(checks, async () => …)';
 
 /** Turns the checks that callers of `FreqLimitService` pass into checks for the store. */
 export class ServiceChecks {

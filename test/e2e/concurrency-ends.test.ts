@@ -28,12 +28,13 @@ import { EVERYWHERE, limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { slotsOf, slotsTaken, untilTaken, Work } from '../support/slots.js';
 
-const suite = redisSuite();
 const work = new Work();
 
 afterEach(() => {
   work.finish();
 });
+
+const suite = redisSuite();
 
 interface Reply {
   status(code: number): { send(text: string): void };

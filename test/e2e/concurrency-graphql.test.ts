@@ -1,4 +1,13 @@
-import { Int, Mutation, Query, ResolveField, Resolver, Subscription, ObjectType, Field } from '@nestjs/graphql';
+import {
+  Int,
+  Mutation,
+  Query,
+  ResolveField,
+  Resolver,
+  Subscription,
+  ObjectType,
+  Field,
+} from '@nestjs/graphql';
 import { FreqLimit, isFreqLimitError } from 'nestjs-freq-limit';
 import { until } from '../support/cluster.js';
 import { type Connection, connect, DRIVERS, execute, startGraphql } from '../support/graphql.js';
@@ -6,7 +15,6 @@ import { limitsIn } from '../support/kinds.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { slotsTaken, untilTaken, Work } from '../support/slots.js';
 
-const suite = redisSuite();
 const work = new Work();
 const connections: Connection[] = [];
 
@@ -14,6 +22,8 @@ afterEach(async () => {
   work.finish();
   await Promise.all(connections.splice(0).map((one) => one.close()));
 });
+
+const suite = redisSuite();
 
 const slots = FreqLimit({ name: 'slots', concurrency: 1, key: 'all' });
 const BUSY = {
@@ -58,8 +68,7 @@ class Jobs {
 const of = (handler: keyof Jobs) => ({ controller: Jobs, handler, rule: 'slots' });
 
 describe.each(DRIVERS)('a slot of GraphQL with %s', (driver) => {
-  const start = () =>
-    startGraphql(driver, { resolvers: [Jobs], limits: limitsIn('redis', suite) });
+  const start = () => startGraphql(driver, { resolvers: [Jobs], limits: limitsIn('redis', suite) });
 
   it('is taken until the HTTP response is complete', async () => {
     const { app, url } = await start();

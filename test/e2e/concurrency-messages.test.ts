@@ -1,4 +1,10 @@
-import { type CanActivate, Controller, type NestInterceptor, UseGuards, UseInterceptors } from '@nestjs/common';
+import {
+  type CanActivate,
+  Controller,
+  type NestInterceptor,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
 import { GrpcMethod, MessagePattern, Payload } from '@nestjs/microservices';
 import { SubscribeMessage, WebSocketGateway, WsException } from '@nestjs/websockets';
 import { interval, map, of, Subject } from 'rxjs';
@@ -17,7 +23,6 @@ import { redisSuite } from '../support/redis-suite.js';
 import { slotsTaken, untilTaken, Work } from '../support/slots.js';
 import { closeClients, connect, LIBRARIES, reply, startGateways } from '../support/sockets.js';
 
-const suite = redisSuite();
 const work = new Work();
 const times = { ...LEASE_TIMES };
 
@@ -27,6 +32,8 @@ afterEach(() => {
 });
 afterEach(closeClients);
 afterEach(closeMicroservices);
+
+const suite = redisSuite();
 
 const DENIES: CanActivate = { canActivate: () => false };
 const CACHED: NestInterceptor = { intercept: () => of(reply('cached')) };

@@ -114,7 +114,9 @@ describe('while Redis is away', () => {
     const waitedMs = performance.now() - stoppedAt;
     expect(waitedMs).toBeGreaterThan(300);
     expect(waitedMs).toBeLessThan(1_500);
-    expect((signal?.reason as Error).message).toBe('The slot could not be renewed in time, so others may take it');
+    expect((signal?.reason as Error).message).toBe(
+      'The slot could not be renewed in time, so others may take it',
+    );
     work.finish();
     await held;
   });

@@ -11,7 +11,6 @@ import { redisUrl } from '../support/redis.js';
 import { slotsOf, slotsTaken, untilTaken, Work } from '../support/slots.js';
 import { startTypeScript, type TypeScriptProcess } from '../support/typescript-process.js';
 
-const suite = redisSuite();
 const log = captureLog();
 const work = new Work();
 const times = { ...LEASE_TIMES };
@@ -22,6 +21,8 @@ afterEach(async () => {
   Object.assign(LEASE_TIMES, times);
   await Promise.all(processes.splice(0).map((one) => one.stop()));
 });
+
+const suite = redisSuite();
 
 const check: HoldCheck = { name: 'jobs', key: 'all', concurrency: 4 };
 const limits = () => ({ redis: redisUrl(), namespace: suite.namespace, timeoutMs: 5_000 });

@@ -62,7 +62,9 @@ describe('a rule with concurrency stops the start', () => {
     }
     expect(
       await problems(() => startApp('express', { controllers: [Many], limits: { rules: [forConnection] } })),
-    ).toEqual([expect.stringMatching(/^rules\[0\] of FreqLimitModule: .* \(Many\.a, Many\.b, Many\.c and 1 more\)$/)]);
+    ).toEqual([
+      expect.stringMatching(/^rules\[0\] of FreqLimitModule: .* \(Many\.a, Many\.b, Many\.c and 1 more\)$/),
+    ]);
   });
 
   it('for a raw stream of gRPC', async () => {

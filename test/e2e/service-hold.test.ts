@@ -16,7 +16,6 @@ import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { slotsTaken, untilTaken, Work } from '../support/slots.js';
 
-const suite = redisSuite();
 captureLog();
 const work = new Work();
 const times = { ...LEASE_TIMES };
@@ -26,6 +25,8 @@ afterEach(() => {
   work.most = 0;
   Object.assign(LEASE_TIMES, times);
 });
+
+const suite = redisSuite();
 
 const two: HoldCheck = { name: 'workers', key: 'queue', concurrency: 2 };
 
@@ -86,7 +87,11 @@ describe.each(KINDS)('hold, %s', (kind) => {
     expect(allowed.filter(Boolean)).toHaveLength(2);
     expect(work.most).toBe(2);
     const denied = (await results).find((one) => !one.allowed);
-    expect(denied?.verdict.tightest).toMatchObject({ allowed: false, retryAfterMs: 1_000, concurrency: true });
+    expect(denied?.verdict.tightest).toMatchObject({
+      allowed: false,
+      retryAfterMs: 1_000,
+      concurrency: true,
+    });
     await untilTaken(app, two, 0);
   });
 
@@ -204,7 +209,8 @@ describe.each(KINDS)('hold, %s', (kind) => {
     ],
     [
       'a concurrency for a rule with a limit',
-      (service) => service.hold({ controller: Exports, handler: 'rate', rule: 'rate', concurrency: 3 }, () => 1),
+      (service) =>
+        service.hold({ controller: Exports, handler: 'rate', rule: 'rate', concurrency: 3 }, () => 1),
       'hold: check: concurrency: the rule "rate" has no concurrency; remove this option',
     ],
     [

@@ -29,7 +29,14 @@ export const right: FreqLimitRule[] = [
 export const rightOfAnyKind: AnyRule[] = [
   ...right,
   { concurrency: 5 },
-  { name: 'a', concurrency: () => 5, key: '{ip}', holdFor: 'connection', shadow: isTried, onStoreError: 'deny' },
+  {
+    name: 'a',
+    concurrency: () => 5,
+    key: '{ip}',
+    holdFor: 'connection',
+    shadow: isTried,
+    onStoreError: 'deny',
+  },
   { concurrency: 5, window: undefined, limit: undefined },
 ];
 

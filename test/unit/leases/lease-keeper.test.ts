@@ -111,16 +111,19 @@ describe('the keeper of leases', () => {
     expect(store.renewals).toEqual([]);
   });
 
-  it.each([undefined, false])('releases again what a late renewal has taken again, answer %s', async (answer) => {
-    const leases = hold('a');
-    let reply: (value: Answer) => void = () => undefined;
-    store.answer = () => new Promise((resolve) => (reply = resolve));
-    await until(() => store.renewals.length === 1);
-    leases.release();
-    reply(answer);
-    await until(() => store.releases.length === 2);
-    expect(store.releases).toEqual([['a'], ['a']]);
-  });
+  it.each([undefined, false])(
+    'releases again what a late renewal has taken again, answer %s',
+    async (answer) => {
+      const leases = hold('a');
+      let reply: (value: Answer) => void = () => undefined;
+      store.answer = () => new Promise((resolve) => (reply = resolve));
+      await until(() => store.renewals.length === 1);
+      leases.release();
+      reply(answer);
+      await until(() => store.releases.length === 2);
+      expect(store.releases).toEqual([['a'], ['a']]);
+    },
+  );
 
   it('does not renew a second time while it waits for the store', async () => {
     hold('a');
@@ -161,7 +164,10 @@ describe('the keeper of leases', () => {
     await until(() => store.renewals.length === 3);
     expect(reasons).toEqual(['b lapsed']);
     expect(log.lines).toEqual([
-      logLine('FREQ_LIMIT_LEASE_LAPSED', '1 slot of a rule with concurrency lapsed before this process renewed'),
+      logLine(
+        'FREQ_LIMIT_LEASE_LAPSED',
+        '1 slot of a rule with concurrency lapsed before this process renewed',
+      ),
     ]);
   });
 

@@ -49,7 +49,10 @@ const WRONG: readonly [Parts, string][] = [
   ],
   [{ concurrency: -1 }, 'concurrency: -1 is not a whole number from 0 to 2^53 - 1, or a function'],
   [{ holdFor: 'socket' }, "holdFor: \"socket\" is not one of 'request', 'connection'"],
-  [{ concurrency: undefined, maxConcurrent: 5 }, 'maxConcurrent: is not an option; did you mean concurrency?'],
+  [
+    { concurrency: undefined, maxConcurrent: 5 },
+    'maxConcurrent: is not an option; did you mean concurrency?',
+  ],
 ];
 
 describe('a rule with concurrency', () => {
@@ -74,9 +77,14 @@ describe('a rule with concurrency', () => {
   });
 
   it('makes a check with a lease of its own for each request, whose key has no window', () => {
-    const made = planOf([{ rules: [declared({ name: 'a', concurrency: 5 })], skip: undefined }], OWNER, DEFAULTS)!;
+    const made = planOf(
+      [{ rules: [declared({ name: 'a', concurrency: 5 })], skip: undefined }],
+      OWNER,
+      DEFAULTS,
+    )!;
     const checks = [1, 2].map(
-      () => toChecks(made, requestOf({}, '127.0.0.1'), CONTEXT, () => undefined) as unknown as readonly Parts[],
+      () =>
+        toChecks(made, requestOf({}, '127.0.0.1'), CONTEXT, () => undefined) as unknown as readonly Parts[],
     );
     const [[one], [other]] = checks as [[Parts], [Parts]];
     expect(one).toMatchObject({ kind: { type: 'concurrency' }, limit: 5, cost: 1, windowMs: 15_000 });

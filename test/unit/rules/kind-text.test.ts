@@ -23,7 +23,10 @@ describe('the debug log describes', () => {
     [{ blockFor: '15m' }, 'per 1m, blocked for 15m'],
     [{ blockFor: ['1m', '1h'] }, 'per 1m, blocked for 1m, then 1h, forgiven after 1d'],
     [{ window: undefined, limit: undefined, concurrency: 5 }, 'at once'],
-    [{ window: undefined, limit: undefined, concurrency: 5, holdFor: 'connection' }, 'at once, held for the connection'],
+    [
+      { window: undefined, limit: undefined, concurrency: 5, holdFor: 'connection' },
+      'at once, held for the connection',
+    ],
   ])('the rule %j', (parts, text) => {
     expect(textsOf(parts)).toBe(text);
   });
