@@ -132,7 +132,7 @@ export class FreqLimitGuard implements CanActivate {
       this.debugLog?.checks(context, checks);
       if (!Array.isArray(checks)) return deny(this.exceptions.ofMissingKey(checks, context, adapter));
       if (checks.length === 0) return true;
-      const results = this.store.consume(checks, plan.settles || plan.hasLeases);
+      const results = this.store.consume(checks, plan.settles);
       if (!isPromise(results)) return this.finish(checks, results, call);
       return Promise.resolve(results).then(
         (known) => this.finish(checks, known, call),

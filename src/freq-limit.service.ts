@@ -128,7 +128,7 @@ export class FreqLimitService {
     if (typeof run !== 'function') throw notAFunction(run);
     const resolved = this.checks.resolve(checks, 'hold');
     const takenAtMs = this.leases.now();
-    const results = resolved.length === 0 ? [] : await this.yielding(this.store.consume(resolved, true));
+    const results = resolved.length === 0 ? [] : await this.yielding(this.store.consume(resolved));
     const call = { checks: resolved, settles: false };
     const verdict = resolved.length === 0 ? UNLIMITED : this.report(results, call);
     if (!verdict.allowed) return { allowed: false, verdict };

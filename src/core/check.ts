@@ -34,7 +34,7 @@ export interface Check {
   readonly lease?: string | undefined;
   /** What happens to the counter if this check crosses its limit; `undefined`: nothing. */
   readonly block: Block | undefined;
-  /** Whether this check is charged even if the request is denied. */
+  /** Whether this check is charged even if the request is denied. Never for a concurrency counter. */
   readonly countDenied: boolean;
   /**
    * Whether it belongs to a shadow rule, and never denies. A fixed window without a block counts it without a limit. Other

@@ -55,3 +55,9 @@ export const UNKNOWN_WAIT_MS = 1_000;
 export function capacityOf({ kind, limit }: { readonly kind: CounterKind; readonly limit: number }): number {
   return kind.type === 'token-bucket' && limit > 0 ? kind.burst : limit;
 }
+
+/** The lease that a check of a concurrency counter takes, or releases. */
+export function leaseOf({ lease }: { readonly lease?: string | undefined }): string {
+  if (lease === undefined) throw new RangeError('a check of a concurrency counter has no lease');
+  return lease;
+}

@@ -78,7 +78,8 @@ export class CachedCounts {
     this.expiresAtMs = Math.max(this.expiresAtMs, maxAgeAtMs);
     checks.forEach((check, i) => {
       const result = results[i];
-      if (result === undefined) return;
+      // a lease may be released at any time
+      if (result === undefined || check.kind.type === 'concurrency') return;
       const { used, resetAfterMs } = result;
       const endsAtMs = sentAtMs + resetAfterMs;
       const expiresAtMs = used === 0 ? maxAgeAtMs : Math.min(maxAgeAtMs, endsAtMs);
