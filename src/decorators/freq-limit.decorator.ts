@@ -1,12 +1,5 @@
 import { declareReference, declareRule, nextOrder } from '../rules/metadata.js';
-import type {
-  AnyRule,
-  CalendarWindow,
-  FromContext,
-  KeySpec,
-  RuleChanges,
-  Window,
-} from '../rules/rule.js';
+import type { AnyRule, CalendarWindow, FromContext, KeySpec, RuleChanges, Window } from '../rules/rule.js';
 import { classOrMethodDecorator } from './class-or-method.js';
 import { rejectWithoutParentheses } from './decorated-place.js';
 import { readRuleArguments } from './rule-arguments.js';

@@ -13,7 +13,8 @@ const MAX_CLAIMS = 64;
 
 // shared by two copies of this package, because the interceptor may belong to one and the guard to the other
 const SHARED = Symbol.for('nestjs-freq-limit:claims');
-const claims = ((globalThis as { [SHARED]?: WeakMap<object, Claim[]> })[SHARED] ??= new WeakMap());
+const claims = ((globalThis as { [SHARED]?: WeakMap<object, Claim[]> | undefined })[SHARED] ??=
+  new WeakMap());
 
 /** Lets the interceptor around the handler find the leases. */
 export function offerLeases(context: ExecutionContext, leases: Leases): void {

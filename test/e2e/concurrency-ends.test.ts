@@ -256,6 +256,8 @@ describe.each(EVERYWHERE)('a slot on %s, %s', (platform, kind) => {
     await untilTaken(server.app, slotsOf(Ends, 'slow'), 2);
     socket.destroy();
     await untilTaken(server.app, slotsOf(Ends, 'slow'), 0);
+    // the handler of the first request still runs
+    expect(work.running).toBeGreaterThan(0);
   });
 });
 

@@ -133,6 +133,7 @@ describe.each(LIBRARIES.flatMap((library) => KINDS.map((kind) => [library, kind]
       const client = await connect(library, url);
       await client.request('denied');
       await untilTaken(app, inChat('denied'), 0);
+      expect(await slotsTaken(app, inChat('denied'))).toBe(0);
     });
 
     it('of a connection is taken once, and until the client disconnects', async () => {
@@ -142,14 +143,14 @@ describe.each(LIBRARIES.flatMap((library) => KINDS.map((kind) => [library, kind]
         await connect(library, url),
         await connect(library, url),
       ];
-      for (let i = 0; i < 3; i++) expect(await first!.request('join')).toEqual(reply('joined'));
+      for (let i = 0; i < 3; i++) expect(await first.request('join')).toEqual(reply('joined'));
       expect(await slotsTaken(app, inChat('join'))).toBe(1);
-      expect(await second!.request('join')).toEqual(reply('joined'));
-      expect(await third!.request('join')).toEqual({ event: 'exception', data: busy });
-      expect(await second!.request('join')).toEqual(reply('joined'));
-      first!.close();
+      expect(await second.request('join')).toEqual(reply('joined'));
+      expect(await third.request('join')).toEqual({ event: 'exception', data: busy });
+      expect(await second.request('join')).toEqual(reply('joined'));
+      first.close();
       await untilTaken(app, inChat('join'), 1);
-      expect(await third!.request('join')).toEqual(reply('joined'));
+      expect(await third.request('join')).toEqual(reply('joined'));
       closeClients();
       await untilTaken(app, inChat('join'), 0);
     });
@@ -162,6 +163,7 @@ describe.each(LIBRARIES.flatMap((library) => KINDS.map((kind) => [library, kind]
       await untilTaken(app, inChat('join'), 1);
       client.close();
       await untilTaken(app, inChat('join'), 0);
+      expect(await slotsTaken(app, inChat('join'))).toBe(0);
     });
   },
 );

@@ -69,6 +69,7 @@ describe('slots of several processes', () => {
     const one = await holding(4);
     one.process.send('close');
     await untilTaken(app, check, 0, 3_000);
+    expect((await app.get(FreqLimitService).hold(check, () => 1)).allowed).toBe(true);
   });
 
   it('of a process that stood still are taken again, and its work gets a signal', async () => {

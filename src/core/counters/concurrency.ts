@@ -1,7 +1,7 @@
 import { type Concurrency, leaseOf, UNKNOWN_WAIT_MS } from '../counter-kind.js';
 import type { CounterOf, Counting } from './counting.js';
 
-export interface Lease {
+interface Lease {
   readonly id: string;
   /** In this millisecond it still counts. */
   readonly endsAtMs: number;

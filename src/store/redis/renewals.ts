@@ -35,7 +35,9 @@ export class Renewals {
     for (let from = 0; from < order.length; from += MAX_LEASES) {
       const indexes = order.slice(from, from + MAX_LEASES);
       const results = await this.renewSome(indexes.flatMap((index) => checks[index] ?? []));
-      indexes.forEach((index, i) => (renewed[index] = results[i]));
+      indexes.forEach((index, i) => {
+        renewed[index] = results[i];
+      });
     }
     return renewed;
   }

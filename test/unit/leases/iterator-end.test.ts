@@ -7,7 +7,9 @@ async function* two(): AsyncGenerator<number> {
 
 describe('the end of an iterator', () => {
   let ends = 0;
-  const onEnd = (): void => void ends++;
+  const onEnd = (): void => {
+    ends++;
+  };
   beforeEach(() => {
     ends = 0;
   });
