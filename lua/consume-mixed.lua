@@ -683,7 +683,7 @@ if not all_pass then
   local function charge(j)
     local i, limit, mode = keys[j], limits[j], modes[j]
     charges[j], excess[j], leases[j] = 0, 0, nil
-    if lease_at[i] and costs[j] > 0 and mode ~= PEEK then
+    if lease_at[i] and (costs[j] > 0 and mode < PEEK or mode == SETTLE) then
       leases[j], lease_at[i] = args[lease_at[i]], lease_at[i] + 1
     end
     if blocked_until[i] then

@@ -116,6 +116,16 @@ export function describeLeases(name: string, start: () => Promise<TimedSubject>)
       expect(settled.map(({ used }) => used)).toEqual([0, 1]);
     });
 
+    it('releases the right leases next to a check that took none', async () => {
+      const of = counter();
+      const checks = [of({ cost: 0 }), of(), of({ shadow: true, limit: 0 })];
+      const results = await store.consume(checks, true);
+      expect(results.map(({ used }) => used)).toEqual([0, 1, 1]);
+      const settled = await store.settle(checks, results, [0, 0, 0]);
+      expect(settled.map(({ used }) => used)).toEqual([0, 0, 0]);
+      expect(await peek(of())).toMatchObject({ used: 0 });
+    });
+
     it('lets a lease lapse at the end of its life, and not before', async () => {
       const of = counter();
       await take(of());

@@ -6,8 +6,8 @@ import { StoreLayer } from './store-layer.js';
 /**
  * Applies each check's `onStoreError` when the store does not answer.
  *
- * The fallback also has all leases that this process holds in the store, as far as it would count their checks. So while the
- * store does not answer, a new lease is taken if the process then holds at most its share. Leases above that share are kept until
+ * The fallback also has all leases that this process has in the store, as far as it would count their checks. So while the
+ * store does not answer, a new lease is taken if the process then has at most its share. Leases above that share are kept until
  * their work ends. All leases of the process are renewed in the store when it answers again, also those that only the fallback had.
  */
 export class FallbackStore extends StoreLayer implements Store {

@@ -11,7 +11,7 @@ const MAX_REMOVED = 2;
  *
  * No timer: each new counter removes a few expired ones, so that they go as fast as they come. If there is no room, the
  * group with the most counters drops one: the next to expire, and one that denies requests only if all of them do. So a
- * client that makes up keys can push out neither the counter that denies it nor the counters of other rules. Counters that hold
+ * client that makes up keys can push out neither the counter that denies it nor the counters of other rules. Counters of
  * leases go last: their work is still running, and there are not more of them than requests that run.
  */
 export class Counters {
