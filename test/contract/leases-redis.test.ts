@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Check } from '../../src/core/check.js';
+import { CONCURRENCY } from '../../src/core/counter-kind.js';
 import { Log } from '../../src/core/log.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { check } from '../support/check.js';
@@ -35,7 +36,7 @@ describe('leases in Redis', () => {
     check(`fl:${key}:leases:x`, {
       group: `fl:${key}:leases:`,
       text: 'x',
-      kind: { type: 'concurrency' },
+      kind: CONCURRENCY,
       windowMs: 15_000,
       limit: 1_000,
       lease: `lease-${++serial}`,

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { type Check, type CheckResult, passesAll } from '../../src/core/check.js';
+import { CONCURRENCY } from '../../src/core/counter-kind.js';
 import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
 import { checkOf, KIND_CASES } from '../support/kind-checks.js';
@@ -26,7 +27,7 @@ export function describeLeases(name: string, start: () => Promise<TimedSubject>)
       return (parts) =>
         check(key, {
           group: 'leases',
-          kind: { type: 'concurrency' },
+          kind: CONCURRENCY,
           windowMs: LIFE_MS,
           limit,
           lease: `lease-${++serial}`,

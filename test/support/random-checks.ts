@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import type { Check } from '../../src/core/check.js';
-import type { Block, CalendarPeriod, CounterKind } from '../../src/core/counter-kind.js';
+import {
+  type Block,
+  type CalendarPeriod,
+  CONCURRENCY,
+  type CounterKind,
+} from '../../src/core/counter-kind.js';
 import { check } from './check.js';
 
 // Random counters of all kinds, and random checks on them.
@@ -105,6 +110,7 @@ export function periodAt(nowMs: number, lengthMs: number, skew = 0): CalendarPer
 
 function kindOf({ type, windowMs, burst }: CounterSpec, nowMs: number, skew: number): CounterKind {
   if (type === 'calendar') return periodAt(nowMs, lengthOf(windowMs), skew);
+  if (type === 'concurrency') return CONCURRENCY;
   return type === 'token-bucket' ? { type, burst } : { type };
 }
 
