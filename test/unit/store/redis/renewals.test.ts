@@ -9,11 +9,17 @@ let serial = 0;
 const lease = (key: string): Check =>
   check(key, { kind: { type: 'concurrency' }, windowMs: 15_000, lease: `lease-${++serial}` });
 
+/** Notes what the health of the server gets. */
+function noted(lines: string[]) {
+  return { noteSuccess: () => lines.push('back'), noteFailure: () => lines.push('still away') };
+}
+
 /** Renewals on a server whose answers the test makes. */
 function make(answer: (call: ScriptCall) => unknown) {
   const calls: string[][] = [];
   const lines: string[] = [];
-  const breaker = new Breaker('server', () => 0);
+  const clock = { nowMs: 0 };
+  const breaker = new Breaker('server', () => clock.nowMs);
   const parts = {
     sender: {
       call: async (_: unknown, call: ScriptCall) => {
@@ -22,11 +28,11 @@ function make(answer: (call: ScriptCall) => unknown) {
       },
     },
     servers: { of: () => 'server' },
-    health: { breakerOf: () => breaker, logOutage: () => lines.push('outage') },
+    health: { breakerOf: () => breaker, logOutage: () => lines.push('outage'), ...noted(lines) },
     log: { error: (code: string) => lines.push(code) },
     timeoutMs: 1_000,
   } as unknown as RenewalsParts;
-  return { renewals: new Renewals(parts), calls, lines, breaker };
+  return { renewals: new Renewals(parts), calls, lines, breaker, clock };
 }
 
 /** Each lease was still there, apart from that of a key. */
@@ -80,6 +86,22 @@ describe('Renewals', () => {
     expect(await renewals.renew([lease('a'), lease('b')])).toEqual([undefined, undefined]);
     expect(calls).toEqual([]);
     expect(lines).toEqual(['outage']);
+  });
+
+  it('finds out after the pause whether the server is back', async () => {
+    let isBack = false;
+    const { renewals, calls, lines, breaker, clock } = make(() => {
+      if (!isBack) throw new Error('Connection is closed');
+      return pack([1]);
+    });
+    breaker.open('away');
+    clock.nowMs = 2_000;
+    expect(await renewals.renew([lease('a')])).toEqual([undefined]);
+    isBack = true;
+    clock.nowMs = 4_000;
+    expect(await renewals.renew([lease('a')])).toEqual([true]);
+    expect(calls).toHaveLength(2);
+    expect(lines).toEqual(['still away', 'FREQ_LIMIT_RENEWAL_FAILED', 'back']);
   });
 
   it('makes no call without leases', async () => {
