@@ -36,12 +36,12 @@ export function groupChecks(checks: readonly Check[], groupOf: (check: Check) =>
 }
 
 /** The results of all groups, in the order of the request's checks. */
-export function inOriginalOrder(groups: readonly CheckGroup[], resultsOf: GroupResults): CheckResult[] {
-  const results: CheckResult[] = [];
+export function inOriginalOrder<T>(groups: readonly CheckGroup[], resultsOf: readonly (readonly T[])[]): T[] {
+  const results: T[] = [];
   groups.forEach(({ indexes }, g) => {
     indexes.forEach((index, i) => {
-      const result = resultsOf[g]?.[i];
-      if (result !== undefined) results[index] = result;
+      const group = resultsOf[g] ?? [];
+      if (i < group.length) results[index] = group[i] as T;
     });
   });
   return results;

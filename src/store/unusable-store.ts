@@ -36,6 +36,10 @@ export class UnusableStore implements Store {
     throw this.error;
   }
 
+  renew(): never {
+    throw this.error;
+  }
+
   reset(): never {
     throw this.error;
   }

@@ -148,6 +148,7 @@ export function prefixed(store: Store, full: (key: string) => string, group?: st
     consume: (checks, ...more) => store.consume(moved(checks), ...more),
     peek: (checks) => store.peek(moved(checks)),
     refund: (checks, results) => store.refund(moved(checks), results),
+    renew: (checks) => store.renew(moved(checks)),
     reset: (checks) => store.reset(moved(checks)),
     health: () => store.health(),
     open: () => store.open(),

@@ -61,6 +61,10 @@ export class DenyCache extends StoreLayer implements Store {
     return this.store.refund(checks, results);
   }
 
+  renew(checks: readonly Check[]): MaybePromise<(boolean | undefined)[]> {
+    return this.store.renew(checks);
+  }
+
   reset(checks: readonly Check[]): MaybePromise<void> {
     this.forgetAll();
     const done = this.store.reset(checks);

@@ -53,6 +53,10 @@ export class FallbackStore extends StoreLayer implements Store {
     });
   }
 
+  renew(checks: readonly Check[]): MaybePromise<(boolean | undefined)[]> {
+    return this.store.renew(checks);
+  }
+
   async reset(checks: readonly Check[]): Promise<void> {
     await this.fallback.reset(checks);
     await this.store.reset(checks);

@@ -94,6 +94,12 @@ export class SplitStore extends StoreLayer implements Store {
     return inOriginalOrder(groups, await Promise.all(refunded));
   }
 
+  async renew(checks: readonly Check[]): Promise<(boolean | undefined)[]> {
+    const groups = groupChecks(checks, this.groupOf);
+    const renewed = await Promise.all(groups.map(async (group) => this.store.renew(group.checks)));
+    return inOriginalOrder(groups, renewed);
+  }
+
   async reset(checks: readonly Check[]): Promise<void> {
     const groups = groupChecks(checks, this.groupOf);
     await Promise.all(groups.map(async (group) => this.store.reset(group.checks)));

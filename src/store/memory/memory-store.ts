@@ -103,6 +103,11 @@ export class MemoryStore implements Store {
     });
   }
 
+  renew(checks: readonly Check[]): boolean[] {
+    const nowMs = Math.floor(this.clock());
+    return checks.map((check) => this.mixed.renew(check, this.times(nowMs)));
+  }
+
   reset(checks: readonly Check[]): void {
     for (const check of checks) {
       const counter = this.counters.get(check, -Infinity);

@@ -24,6 +24,7 @@ function subject(delayMs = 0) {
     },
     peek: async (checks) => inner.peek(checks),
     refund: async (checks, results) => inner.refund(checks, results),
+    renew: async (checks) => inner.renew(checks),
     reset: async (checks) => inner.reset(checks),
     health: () => inner.health(),
     open: () => inner.open(),

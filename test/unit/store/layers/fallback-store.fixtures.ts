@@ -32,6 +32,10 @@ export function make(share = 1) {
     refund: orFail('refund', (checks: readonly Check[], results: readonly CheckResult[]) =>
       inner.refund(checks, results),
     ),
+    renew: (checks) => {
+      calls.push('renew');
+      return Promise.resolve(isDown ? checks.map(() => undefined) : inner.renew(checks));
+    },
     reset: orFail('reset', (checks: readonly Check[]) => inner.reset(checks)),
     health: () => ({ store: 'redis', isUp: !isDown, reason: isDown ? 'down' : undefined, since: undefined }),
     open: orFail('open', () => undefined),

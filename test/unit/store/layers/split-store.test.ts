@@ -28,6 +28,10 @@ function make() {
       calls.push(['refund', keys(checks)]);
       return memory.refund(checks, results);
     },
+    renew: async (checks) => {
+      calls.push(['renew', keys(checks)]);
+      return memory.renew(checks);
+    },
     reset: async (checks) => {
       calls.push(['reset', keys(checks)]);
       memory.reset(checks);
