@@ -139,6 +139,7 @@ const LIBRARIES = {
   ours: 'nestjs-freq-limit',
   'ours, no coalescing': 'nestjs-freq-limit, `coalesce: false`',
   flexible: 'rate-limiter-flexible',
+  semaphore: 'redis-semaphore',
 };
 
 const WAYS = {

@@ -1,6 +1,8 @@
-// Charging an estimate and settling it, here and in the other library that can. Each request has one limit.
+// Charging an estimate and settling it, and taking and releasing a lease: here and in other libraries that can. Each request has
+// one limit.
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import { Redis } from 'ioredis';
+import { Semaphore } from 'redis-semaphore';
 import { ROOMY } from '../apps/decorate.mjs';
 import { sendAll, turnsOf } from '../race.mjs';
 import { serviceOf } from '../subjects.mjs';
@@ -47,6 +49,7 @@ export async function peersThatSettle(redis, { blocks, rounds }, say) {
     ours: await openOurs(redis.port),
     'ours, no coalescing': await openOurs(redis.port, { coalesce: false }),
     flexible: openFlexible(redis.port),
+    semaphore: openSemaphore(redis.port),
   };
   const runners = {};
   for (const [library, { ways }] of Object.entries(limiters))
@@ -71,6 +74,20 @@ function openFlexible(port) {
     duration: HOUR,
   });
   return { ways: bound(FLEXIBLE, limiter), close: () => storeClient.disconnect() };
+}
+
+/** Its leases live as long as ours, and are renewed as often. */
+const LEASE = { lockTimeout: 15_000, refreshInterval: 5_000 };
+
+function openSemaphore(port) {
+  const client = new Redis({ port });
+  const prefix = ownPrefix();
+  const takeAndRelease = async (key) => {
+    const semaphore = new Semaphore(client, `${prefix}:${key}`, IN_FLIGHT, LEASE);
+    if (!(await semaphore.tryAcquire())) throw new Error('a lease was denied');
+    await semaphore.release();
+  };
+  return { ways: { 'taken and released': takeAndRelease }, close: () => client.disconnect() };
 }
 
 function bound(ways, limiter) {
