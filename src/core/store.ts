@@ -32,7 +32,7 @@ export interface Store {
    * - Checks with the same key are decided in order: the second one includes what the first has charged.
    * - A counter that has lost its expiry gets its window again.
    *
-   * @param refundable whether `refund` may be called for some of the results
+   * @param settleable whether `settle` may be called for some of the results
    * @param queuedAtMs when the request began to wait, by the clock that the store uses for waits; default: now
    * @param hooks what a layer in front of the store does with the outcome; called only if the store has to wait
    * @returns a result for each check, in the order of the checks; not a promise if the store need not wait
@@ -40,7 +40,7 @@ export interface Store {
    */
   consume(
     checks: readonly Check[],
-    refundable?: boolean,
+    settleable?: boolean,
     queuedAtMs?: number,
     hooks?: OutcomeHooks,
   ): MaybePromise<CheckResult[]>;
@@ -49,16 +49,19 @@ export interface Store {
   peek(checks: readonly Check[]): MaybePromise<CheckResult[]>;
 
   /**
-   * Refunds what these checks were charged, given the results that `consume` returned. Only the window, period, sub-window or
-   * bucket that was charged changes: no counter is created, none falls below 0, and an expired one stays expired. A bucket gets
-   * back what has not flowed in since the charge. No block is lifted. A second call refunds nothing.
+   * Settles what these checks were charged, given the results that `consume` returned: what is above the real cost is refunded,
+   * and what is missing is charged, whatever the limit. Only the window, period, sub-window or bucket that was charged changes: no
+   * counter is created, none falls below 0, and an expired one stays expired. No block begins, and none is lifted. Each result is
+   * settled at most once: a second call changes nothing. A check that was not charged has nothing to settle.
    *
-   * @param isInTime whether the request still waits for its verdict, so that the refund must end within its time
-   * @returns the results as they are now; unchanged where the refund has failed
+   * @param costs what the request really used of each check, a whole number of at least 0; 0: all of it is refunded
+   * @param isInTime whether the request still waits for its verdict, so that the settlement must end within its time
+   * @returns the results as they are now; unchanged where the settlement has failed
    */
-  refund(
+  settle(
     checks: readonly Check[],
     results: readonly CheckResult[],
+    costs: readonly number[],
     isInTime?: boolean,
   ): MaybePromise<CheckResult[]>;
 

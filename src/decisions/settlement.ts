@@ -49,9 +49,10 @@ export class Settlement {
   ): Promise<readonly CheckResult[] | undefined> {
     const refunded = checks.flatMap((_, i) => (isRefunded(i) ? [i] : []));
     if (refunded.length === 0) return undefined;
-    const after = await this.store.refund(
+    const after = await this.store.settle(
       checks.filter((_, i) => isRefunded(i)),
       results.filter((_, i) => isRefunded(i)),
+      refunded.map(() => 0),
     );
     return results.map((result, i) => after[refunded.indexOf(i)] ?? result);
   }

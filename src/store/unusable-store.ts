@@ -32,7 +32,7 @@ export class UnusableStore implements Store {
     throw this.error;
   }
 
-  refund(): never {
+  settle(): never {
     throw this.error;
   }
 

@@ -147,7 +147,7 @@ export function prefixed(store: Store, full: (key: string) => string, group?: st
     place: store.place,
     consume: (checks, ...more) => store.consume(moved(checks), ...more),
     peek: (checks) => store.peek(moved(checks)),
-    refund: (checks, results) => store.refund(moved(checks), results),
+    settle: (checks, results, costs) => store.settle(moved(checks), results, costs),
     renew: (checks) => store.renew(moved(checks)),
     reset: (checks) => store.reset(moved(checks)),
     health: () => store.health(),

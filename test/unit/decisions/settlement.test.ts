@@ -100,7 +100,7 @@ describe('a settlement', () => {
       planned('d', () => false),
     ];
     const results = charge(store, checks);
-    const refund = jest.spyOn(store, 'refund');
+    const settle = jest.spyOn(store, 'settle');
     const after = await new Settlement(store).settle(
       { checks, results, context: CONTEXT, isHttp: true, response: {} },
       ended,
@@ -111,14 +111,14 @@ describe('a settlement', () => {
       ['c', 1],
       ['d', 0],
     ]);
-    expect(refund).toHaveBeenCalledTimes(1);
+    expect(settle).toHaveBeenCalledTimes(1);
   });
 
   it('logs one line if the store fails', async () => {
     const store = new MemoryStore(10, quiet);
     const checks = [planned('a', 'failure')];
     const results = charge(store, checks);
-    jest.spyOn(store, 'refund').mockImplementation(() => {
+    jest.spyOn(store, 'settle').mockImplementation(() => {
       throw new Error('gone');
     });
     const charged = { checks, results, context: CONTEXT, isHttp: true, response: undefined };

@@ -24,13 +24,15 @@ export function make(share = 1) {
     };
   const store: Store = {
     place: 'a test',
-    consume: (checks, refundable, _, hooks) => {
-      const results = orFail('consume', () => inner.consume(checks, refundable));
+    consume: (checks, settleable, _, hooks) => {
+      const results = orFail('consume', () => inner.consume(checks, settleable));
       return withHooks(results(), hooks);
     },
     peek: orFail('peek', (checks: readonly Check[]) => inner.peek(checks)),
-    refund: orFail('refund', (checks: readonly Check[], results: readonly CheckResult[]) =>
-      inner.refund(checks, results),
+    settle: orFail(
+      'settle',
+      (checks: readonly Check[], results: readonly CheckResult[], costs: readonly number[]) =>
+        inner.settle(checks, results, costs),
     ),
     renew: (checks) => {
       calls.push('renew');
