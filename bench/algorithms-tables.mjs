@@ -47,6 +47,24 @@ function byChecks(sections, bytes) {
   );
 }
 
+/** The same, as a multiple of a fixed window, for counters that are open. */
+function asMultiples({ algorithms }) {
+  if (algorithms === undefined) return undefined;
+  const sections = algorithms.kinds;
+  const isKind = ({ name }) => name.endsWith(', passes') && name !== 'one of each, passes';
+  const multiple = ({ rows }, name) => rows.find((row) => row.name === name)?.cpuToFixed;
+  return table(
+    ['', ...sections.map(({ checks }) => callOf(checks))],
+    sections[0].rows.filter(isKind).map(({ name }) => [
+      labelOf(name),
+      ...sections.map((section) => {
+        const found = multiple(section, name);
+        return found && threeDigitsWithInterval(found);
+      }),
+    ]),
+  );
+}
+
 export function labelOf(name) {
   const [kind, state = 'passes'] = name.split(', ');
   return (KINDS[kind] ?? kind) + (STATES[state] ?? `, ${state}`);
@@ -172,6 +190,7 @@ function settledLabelOf(name) {
 
 export const tables = {
   algorithms: kinds,
+  'algorithms as multiples': asMultiples,
   'algorithms against before': againstBefore,
   'algorithms of other libraries': peers,
   settlements,

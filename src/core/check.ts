@@ -111,6 +111,8 @@ export interface CheckResult {
    * `retryAfterMs`.
    */
   readonly blocked?: true;
+  /** `true` if the request costs more than `maxShare` of the rule lets one request use, so that it never passes; else absent. */
+  readonly aboveMaxShare?: true;
 }
 
 /** Makes the result of a check from the state of its counter. */
