@@ -50,7 +50,7 @@ export function audit(evidence: Evidence): Audit {
   return {
     leases: all.length,
     renewed: all.filter(({ isRenewed }) => isRenewed).length,
-    aborted: all.filter(({ isAborted }) => isAborted).length,
+    aborted: byMember.flatMap(({ member, leases }) => abortedOf(leases, member)).length,
     most: mostOf(inRedis, 'strict'),
     mostSoft: mostOf(everywhere, 'soft'),
     longestOverrunMs: Math.max(0, ...overruns),
@@ -71,6 +71,11 @@ export function audit(evidence: Evidence): Audit {
       ...members.flatMap(({ reports }) => of(reports, 'error').map(({ text }) => text)),
     ],
   };
+}
+
+/** Those that may have lapsed: not those of a process that is closed, whose signals abort too. */
+function abortedOf(leases: readonly HeldLease[], { closedAtMs = Infinity }: Member): HeldLease[] {
+  return leases.filter(({ isAborted, endedAtMs = Infinity }) => isAborted && endedAtMs < closedAtMs);
 }
 
 const ruleOf = (counter: string): RuleName => counter.split(':')[0] as RuleName;
