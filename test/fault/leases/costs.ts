@@ -20,7 +20,7 @@ export interface CostBooks {
   readonly unsettled: number;
   /** Of them, those that the server has settled. */
   readonly settledWithoutAnswer: number;
-  /** Counters that hold neither what their requests were charged nor what was settled. */
+  /** Counters that contain neither what their requests were charged nor what was settled. */
   readonly wrong: readonly string[];
 }
 
