@@ -32,8 +32,8 @@ function questionOf(context: ExecutionContext): Question {
   return context.switchToHttp().getRequest<{ body?: Question }>().body ?? {};
 }
 
-/** A high estimate: a token for each two characters. */
-const inputTokens = (context: ExecutionContext) => Math.ceil(promptOf(questionOf(context)).length / 2);
+/** A high estimate: a token for each two characters, and at least one. */
+const inputTokens = (context: ExecutionContext) => 1 + Math.ceil(promptOf(questionOf(context)).length / 2);
 const outputTokens = (context: ExecutionContext) => maxTokensOf(questionOf(context));
 
 @Controller('chat')

@@ -20,7 +20,7 @@ export class ExportsController {
   @FreqLimit({ name: 'daily', window: '1d', limit: 20, key: '{user.id}' })
   @FreqLimit({ name: 'exports', concurrency: 2, key: '{user.id}' })
   export() {
-    // takes one of the two places until the client has all rows, or is gone
+    // holds a slot until the client has all rows, or is gone
     return new StreamableFile(Readable.from(this.orders.rows()));
   }
 }

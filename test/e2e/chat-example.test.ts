@@ -143,7 +143,8 @@ describe.each(EVERYWHERE)('a chat on %s, counted in %s', (platform, kind) => {
   it('denies an answer that would reserve more than half of the tokens', async () => {
     const { url, used } = await start(new Model());
     const response = await ask(url, { ...QUESTION, maxTokens: 2_001 });
-    expect(response.status).toBe(429);
+    const message = 'This request costs more than one request may use of a limit, so it cannot pass.';
+    expect([response.status, await response.json()]).toMatchObject([429, { message }]);
     expect(await used()).toEqual([0, 0]);
   });
 
@@ -177,7 +178,7 @@ it('the example of a chat starts', async () => {
     useMemoryStore(builder, new TestClock()),
   );
   const response = await ask(url);
-  expect(remaining(response)).toEqual({ input: 20_000 - 17, output: 2_000 });
+  expect(remaining(response)).toEqual({ input: 20_000 - 18, output: 2_000 });
   await response.text();
   expect(log.lines).toEqual([]);
 });

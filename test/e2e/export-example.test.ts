@@ -66,7 +66,7 @@ describe.each(EVERYWHERE)('exports on %s, counted in %s', (platform, kind) => {
     expect(log.lines).toEqual([]);
   });
 
-  it('give the place back when the client hangs up', async () => {
+  it('give the slot back when the client hangs up', async () => {
     const send = await start(new SlowOrders());
     const client = new AbortController();
     await send('ann', client.signal);
@@ -106,7 +106,7 @@ it('the example of exports starts', async () => {
   );
   const send = () => fetch(`${url}/exports`, { headers: { authorization: 'ann' } });
   const rows: string[] = [];
-  // the place is free a moment after the client has the last row
+  // the slot is free a moment after the client has the last row
   await until(async () => {
     const response = await send();
     if (response.ok) rows.push(await response.text());
