@@ -24,6 +24,7 @@ import { checkGuard } from './nest/made-by-nest.js';
 import type { FreqLimitPlans } from './plans/plans.js';
 import { RequestDebugLog } from './rules/debug-log.js';
 import { evaluate } from './rules/evaluate.js';
+import { withShares } from './rules/max-share.js';
 import type { Plan } from './rules/plan.js';
 import { withShadows } from './rules/shadow.js';
 import { type MissingKey, type PlannedCheck, toChecks } from './rules/to-checks.js';
@@ -126,7 +127,7 @@ export class FreqLimitGuard implements CanActivate {
       this.debugLog?.checks(context, checks);
       if (!Array.isArray(checks)) return deny(this.exceptions.ofMissingKey(checks, context, adapter));
       if (checks.length === 0) return true;
-      const results = this.store.consume(checks, plan.hasCountWhen);
+      const results = this.store.consume(checks, plan.settles);
       if (!isPromise(results)) return this.finish(checks, results, call);
       return Promise.resolve(results).then(
         (known) => this.finish(checks, known, call),
@@ -168,14 +169,14 @@ export class FreqLimitGuard implements CanActivate {
     call: GuardedCall,
   ): Verdict {
     const { context, plan } = call;
-    const verdict = toVerdict(plan.hasShadows ? withShadows(checks, results) : results);
+    const verdict = toVerdict(resultsOf(plan, checks, results));
     this.debugLog?.verdict(context, checks, verdict);
     this.showHeaders(verdict, checks, call);
     this.events.report(verdict, context);
     if (plan.hasShadows) this.events.reportShadows(verdict, context);
     if (verdict.allowed && plan.keepsDecision) {
       this.decisions.save({ ...call, verdict, checks, results }, (after) => {
-        this.showHeaders(after, checks, call);
+        this.showHeaders(toVerdict(resultsOf(plan, checks, after)), checks, call);
       });
     }
     return verdict;
@@ -189,6 +190,16 @@ export class FreqLimitGuard implements CanActivate {
   ): void {
     if (!plan.redirects || !verdict.allowed) this.headers.show(verdict, checks, context, adapter);
   }
+}
+
+/** The results of the rules, from those of the store. */
+function resultsOf(
+  { hasShadows, hasShares }: Plan,
+  checks: readonly PlannedCheck[],
+  results: readonly CheckResult[],
+): readonly CheckResult[] {
+  const shown = hasShadows ? withShadows(checks, results) : results;
+  return hasShares ? withShares(checks, shown) : shown;
 }
 
 /** Rejects with the error, whatever it is: an adapter of the application may make a string. */

@@ -10,10 +10,14 @@ import {
   FREQ_LIMIT_STORE,
 } from './core/tokens.js';
 import { toVerdict, UNLIMITED, type Verdict } from './core/verdict.js';
+import { NamedCharges, type SettleableVerdict } from './decisions/charge.js';
 import type { VerdictEvents } from './decisions/events.js';
+import { RequestCharges } from './decisions/request-charges.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
 import { checkService } from './nest/made-by-nest.js';
 import type { FreqLimitPlans } from './plans/plans.js';
+import { type ShareCheck, withShares } from './rules/max-share.js';
+import { type ConsumeOptions, readConsumeOptions } from './rules/service-options.js';
 import type { FreqLimitCheck } from './rules/service-check-types.js';
 import { tooManyArguments } from './rules/service-mistakes.js';
 import { ServiceChecks } from './rules/service-checks.js';
@@ -23,6 +27,15 @@ import { logServiceWindows } from './warnings/window-warnings.js';
 const RESULTS_PER_TURN = 2_000;
 // captured here, because a test may replace timers later
 const nextTurn = setImmediate;
+
+/** How messages name what is settled. */
+const CHECKS_OF_CONSUME = (): { thing: string; place: string } => ({ thing: 'check', place: 'consume' });
+
+/** A call of `consume`. */
+interface ServiceCall {
+  readonly checks: readonly ShareCheck[];
+  readonly settles: boolean;
+}
 
 /**
  * Limits and counts outside of the guard: in providers, queue workers, cron jobs.
@@ -52,22 +65,42 @@ export class FreqLimitService {
   /**
    * Decides whether something may happen now, and charges it if it may. A denial is a return value, not an exception.
    * @param checks one check, or up to 1,000 that are decided together; with an empty list everything is allowed
+   * @param options `{ settle: true }`: the real cost is known only afterwards
+   * @returns `allowed`, a result for each check in the same order, and `settle`
+   * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` if a check is wrong; nothing is charged
+   * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` if the store cannot answer and `onStoreError` of a check is `'deny'`
+   */
+  consume(
+    checks: FreqLimitCheck | readonly FreqLimitCheck[],
+    options: ConsumeOptions & { readonly settle: true },
+  ): Promise<SettleableVerdict>;
+  /**
+   * Decides whether something may happen now, and charges it if it may. A denial is a return value, not an exception.
+   * @param checks one check, or up to 1,000 that are decided together; with an empty list everything is allowed
+   * @param options none
    * @returns `allowed`, and a result for each check in the same order
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` if a check is wrong; nothing is charged
    * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` if the store cannot answer and `onStoreError` of a check is `'deny'`
    */
-  consume(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict>;
-  // other libraries have more arguments
-  consume(checks: FreqLimitCheck | readonly FreqLimitCheck[], more?: unknown): Promise<Verdict> {
+  consume(
+    checks: FreqLimitCheck | readonly FreqLimitCheck[],
+    options?: ConsumeOptions & { readonly settle?: false | undefined },
+  ): Promise<Verdict>;
+  // other libraries have other arguments
+  consume(
+    checks: FreqLimitCheck | readonly FreqLimitCheck[],
+    options?: unknown,
+  ): Promise<Verdict | SettleableVerdict> {
     // not `async`, which creates more promises for each call
     try {
-      if (more !== undefined) throw tooManyArguments('consume', checks, more);
+      const settles = options !== undefined && readConsumeOptions(options, checks).settle;
       const resolved = this.checks.resolve(checks, 'consume');
-      if (resolved.length === 0) return Promise.resolve(UNLIMITED);
-      const results = this.yielding(this.store.consume(resolved));
+      const call = { checks: resolved, settles };
+      if (resolved.length === 0) return Promise.resolve(this.conclude(UNLIMITED, [], call));
+      const results = this.yielding(this.store.consume(resolved, settles));
       return isPromise(results)
-        ? Promise.resolve(results).then(this.toReportedVerdict)
-        : Promise.resolve(this.toReportedVerdict(results));
+        ? Promise.resolve(results).then((known) => this.report(known, call))
+        : Promise.resolve(this.report(results, call));
     } catch (error) {
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller gets what was thrown
       return Promise.reject(error);
@@ -84,7 +117,8 @@ export class FreqLimitService {
   async peek(checks: FreqLimitCheck | readonly FreqLimitCheck[], more?: unknown): Promise<Verdict> {
     if (more !== undefined) throw tooManyArguments('peek', checks, more);
     const resolved = this.checks.resolve(checks, 'peek');
-    return resolved.length === 0 ? UNLIMITED : toVerdict(await this.yielding(this.store.peek(resolved)));
+    if (resolved.length === 0) return UNLIMITED;
+    return toVerdict(withShares(resolved, await this.yielding(this.store.peek(resolved))));
   }
 
   /**
@@ -110,11 +144,21 @@ export class FreqLimitService {
     return this.store.health();
   }
 
-  private readonly toReportedVerdict = (results: CheckResult[]): Verdict => {
-    const verdict = toVerdict(results);
+  private report(results: CheckResult[], call: ServiceCall): Verdict {
+    const verdict = toVerdict(withShares(call.checks, results));
     this.events.report(verdict, undefined);
-    return verdict;
-  };
+    return this.conclude(verdict, results, call);
+  }
+
+  /** Without `settle`, the verdict as it is. A denied call has nothing to settle. */
+  private conclude(verdict: Verdict, results: CheckResult[], { checks, settles }: ServiceCall): Verdict {
+    if (!settles) return verdict;
+    const charges = verdict.allowed
+      ? new RequestCharges(this.store, { checks, results }, false)
+      : undefined;
+    const names = [...new Set(checks.map(({ name }) => name))];
+    return new NamedCharges(names, charges, CHECKS_OF_CONSUME).withSettle(verdict);
+  }
 
   /**
    * Lets the event loop turn from time to time. Results from memory need no turn, so a loop that calls again and again

@@ -1,6 +1,8 @@
 export { FreqLimit } from './decorators/freq-limit.decorator.js';
 export { SkipFreqLimit } from './decorators/skip-freq-limit.decorator.js';
 export { FreqLimitVerdict } from './decorators/freq-limit-verdict.decorator.js';
+export { FreqLimitCharge } from './decorators/freq-limit-charge.decorator.js';
+export type { FreqLimitCharges, SettleableVerdict } from './decisions/charge.js';
 export {
   type ExceededError,
   FreqLimitExceededException,
@@ -17,6 +19,7 @@ export type { FreqLimitModuleExtras, FreqLimitOptionsFactory } from './freq-limi
 export type { FreqLimitOptions } from './freq-limit.options.js';
 export type { FreqLimitEvent, FreqLimitHook } from './decisions/events.js';
 export { FreqLimitService } from './freq-limit.service.js';
+export type { ConsumeOptions } from './rules/service-options.js';
 export type {
   CounterCheck,
   FreqLimitCheck,
@@ -37,6 +40,7 @@ export type { HashKeys } from './core/key-hash.js';
 export type { Verdict } from './core/verdict.js';
 export type { HeadersOption } from './answers/headers.js';
 export type {
+  ActualCost,
   Algorithm,
   CountWhen,
   DenialMessage,

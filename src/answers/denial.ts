@@ -16,13 +16,17 @@ export interface Denial {
   readonly rules: readonly string[];
 }
 
+const ABOVE_SHARE = 'This request costs more than one request may use of a limit, so it cannot pass.';
+
 /** The denial of a verdict by itself, without the options of its rules. */
 export function defaultDenial(verdict: Verdict): Denial {
   const retryAfter = retryAfterSeconds(verdict);
   const denying = verdict.results.filter(({ allowed, shadow }) => !allowed && shadow !== true);
   return {
     statusCode: 429,
-    message: `Too many requests. Try again in ${durationInWords(retryAfter)}.`,
+    message: denying.some(({ aboveMaxShare }) => aboveMaxShare)
+      ? ABOVE_SHARE
+      : `Too many requests. Try again in ${durationInWords(retryAfter)}.`,
     retryAfter,
     rules: denying.map(({ name }) => name),
   };
@@ -42,11 +46,15 @@ export function denialOf(verdict: Verdict, checks: readonly PlannedCheck[]): Den
   };
 }
 
-/** Whether the request costs more than a full token bucket contains. A limit of 0 is not meant for this request alone. */
+/** Whether the request costs more than a full token bucket contains, apart from `maxShare`, which has its own message. A limit of 0 is not meant for this request alone. */
 function neverPasses({ results }: Verdict, checks: readonly PlannedCheck[]): boolean {
   return checks.some(
-    ({ kind, cost }, i) =>
-      kind.type === 'token-bucket' && kind.burst > 0 && cost > kind.burst && results[i]?.allowed === false,
+    ({ kind, cost, aboveShare }, i) =>
+      kind.type === 'token-bucket' &&
+      kind.burst > 0 &&
+      cost > kind.burst &&
+      aboveShare === undefined &&
+      results[i]?.allowed === false,
   );
 }
 

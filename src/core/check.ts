@@ -13,14 +13,25 @@ export interface Check {
   readonly text: string;
   /** The rule's name, as headers and results show it. */
   readonly name: string;
-  /** Length of the window in milliseconds, a whole number of at least 1; for a calendar the length of the current period. */
+  /**
+   * Length of the window in milliseconds, a whole number of at least 1; for a calendar the length of the current period, for a
+   * concurrency counter the life of a lease.
+   */
   readonly windowMs: number;
   /** How the counter counts. */
   readonly kind: CounterKind;
-  /** Units allowed in a window, a whole number of at least 0; `Infinity` counts without a limit. */
+  /**
+   * Units allowed in a window, a whole number of at least 0; `Infinity` counts without a limit. For a concurrency counter the
+   * leases allowed at once.
+   */
   readonly limit: number;
-  /** Units that this request uses, a whole number of at least 0; 0 reads the counter without charging it. */
+  /**
+   * Units that this request uses, a whole number of at least 0; 0 reads the counter without charging it. For a concurrency
+   * counter 1 or 0.
+   */
   readonly cost: number;
+  /** The id of the lease that it takes, unique over all processes. Only for a concurrency counter, and needed there if the cost is 1. */
+  readonly lease?: string | undefined;
   /** What happens to the counter if this check crosses its limit; `undefined`: nothing. */
   readonly block: Block | undefined;
   /** Whether this check is charged even if the request is denied. */
@@ -70,7 +81,7 @@ export interface CheckResult {
   readonly allowed: boolean;
   /** Units allowed in a window; `Infinity` if the counter has no limit. */
   readonly limit: number;
-  /** Length of the window in milliseconds; for a calendar the length of the current period. */
+  /** Length of the window in milliseconds; for a calendar the length of the current period, for a concurrency rule the life of a lease. */
   readonly windowMs: number;
   /** Units that this request uses. */
   readonly cost: number;
@@ -93,11 +104,15 @@ export interface CheckResult {
   readonly source: Source;
   /** `true` for a shadow rule, which counts but never denies; else absent. A fixed window may then have `used` above `limit`. */
   readonly shadow?: true;
+  /** `true` for a rule that limits how many requests run at once; else absent. `used` is how many run now. */
+  readonly concurrency?: true;
   /**
    * `true` while `blockFor` blocks the client, also for the request that begins the block; else absent. The block ends after
    * `retryAfterMs`.
    */
   readonly blocked?: true;
+  /** `true` if the request costs more than `maxShare` of the rule lets one request use, so that it never passes; else absent. */
+  readonly aboveMaxShare?: true;
 }
 
 /** Makes the result of a check from the state of its counter. */
@@ -151,6 +166,7 @@ export function toMeasuredResult(check: Check, measured: Measured, source: Sourc
     retryAfterMs,
     source,
   };
+  if (kind.type === 'concurrency') return { ...result, concurrency: true };
   return isBlocked ? { ...result, blocked: true } : result;
 }
 

@@ -6,8 +6,8 @@ import { withLastResult } from './last-result.js';
 //   namespace ':' rule id ':' window ':'
 //
 // and then the encoded values that the rule counts by. The window says how the counter counts: `60000` is a fixed window of
-// a minute, `60000s` a sliding window, `60000b` a token bucket, and `month@europe/berlin` a calendar. The limit and the burst
-// are not in it: they may change, and then apply to the existing counters.
+// a minute, `60000s` a sliding window, `60000b` a token bucket, `month@europe/berlin` a calendar, and `leases` a concurrency
+// counter. The limit, the burst and the life of a lease are not in it: they may change, and then apply to the existing counters.
 //
 // Values from clients are only in the second part, and contain safe characters only or are hashed. So no value can reach
 // the counter of another rule, choose a Cluster slot with a brace, or make a key too long. A function may choose the time
@@ -45,9 +45,9 @@ export function encodeParts(values: readonly string[]): string {
 /** Follows the length of the window in keys. A fixed window has none. */
 const LETTERS = { 'fixed-window': '', 'sliding-window': 's', 'token-bucket': 'b' };
 
-/** The window in the keys of a counter that has a window of a length, in milliseconds. */
-export function windowPart(kind: keyof typeof LETTERS, windowMs: number | string): string {
-  return `${windowMs}${LETTERS[kind]}`;
+/** The window in the keys of a counter that has a window of a length, in milliseconds. A concurrency counter has none. */
+export function windowPart(kind: keyof typeof LETTERS | 'concurrency', windowMs: number | string): string {
+  return kind === 'concurrency' ? 'leases' : `${windowMs}${LETTERS[kind]}`;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** How a counter counts. It belongs to the identity of the counter, as its window does. */
-export type CounterKind = FixedWindow | CalendarPeriod | SlidingWindow | TokenBucket;
+export type CounterKind = FixedWindow | CalendarPeriod | SlidingWindow | TokenBucket | Concurrency;
 
 /** Opens at the first charge and ends one window's length later. */
 export interface FixedWindow {
@@ -29,6 +29,11 @@ export interface TokenBucket {
   readonly burst: number;
 }
 
+/** Counts what runs now: each check with a cost takes a lease, which counts until it is released or lapses. */
+export interface Concurrency {
+  readonly type: 'concurrency';
+}
+
 /** What blocks a client that crosses a limit. */
 export interface Block {
   /**
@@ -41,6 +46,10 @@ export interface Block {
 }
 
 export const FIXED_WINDOW: FixedWindow = { type: 'fixed-window' };
+export const CONCURRENCY: Concurrency = { type: 'concurrency' };
+
+/** When a lease will be released is not known, so a client that is denied is told to wait this long. */
+export const UNKNOWN_WAIT_MS = 1_000;
 
 /** The most units that a counter can have: the limit, or the burst of a token bucket. A bucket without a refill has none. */
 export function capacityOf({ kind, limit }: { readonly kind: CounterKind; readonly limit: number }): number {

@@ -7,7 +7,7 @@ export type FreqLimitErrorCode =
    * starts or a class is loaded.
    */
   | 'FREQ_LIMIT_INVALID_RULE'
-  /** A method of `FreqLimitService` got a wrong argument. Nothing was counted. */
+  /** A method of `FreqLimitService`, or `settle`, got a wrong argument. Nothing was counted. */
   | 'FREQ_LIMIT_INVALID_CHECK'
   /** A function of a rule threw, or returned a value that the rule cannot use. Nothing was counted. */
   | 'FREQ_LIMIT_RULE_FAILED'

@@ -4,8 +4,12 @@ import type { MaybePromise } from './maybe-promise.js';
 /** A store that decides each group of checks in one step. */
 export interface GroupStore {
   /** @param queuedAtMs when the request began to wait, by the clock that the store uses for waits; default: now */
-  consume(checks: readonly Check[], refundable: boolean, queuedAtMs?: number): MaybePromise<CheckResult[]>;
-  refund(checks: readonly Check[], results: readonly CheckResult[]): MaybePromise<CheckResult[]>;
+  consume(checks: readonly Check[], settleable: boolean, queuedAtMs?: number): MaybePromise<CheckResult[]>;
+  settle(
+    checks: readonly Check[],
+    results: readonly CheckResult[],
+    costs: readonly number[],
+  ): MaybePromise<CheckResult[]>;
 }
 
 /** A group store that can also peek. */
@@ -36,12 +40,12 @@ export function groupChecks(checks: readonly Check[], groupOf: (check: Check) =>
 }
 
 /** The results of all groups, in the order of the request's checks. */
-export function inOriginalOrder(groups: readonly CheckGroup[], resultsOf: GroupResults): CheckResult[] {
-  const results: CheckResult[] = [];
+export function inOriginalOrder<T>(groups: readonly CheckGroup[], resultsOf: readonly (readonly T[])[]): T[] {
+  const results: T[] = [];
   groups.forEach(({ indexes }, g) => {
     indexes.forEach((index, i) => {
-      const result = resultsOf[g]?.[i];
-      if (result !== undefined) results[index] = result;
+      const group = resultsOf[g] ?? [];
+      if (i < group.length) results[index] = group[i] as T;
     });
   });
   return results;
@@ -140,8 +144,8 @@ async function peekTogether(checks: readonly Check[], store: PeekingStore): Prom
 
 function queuedSince(queuedAtMs: number, store: GroupStore): GroupStore {
   return {
-    consume: (checks, refundable) => store.consume(checks, refundable, queuedAtMs),
-    refund: (checks, results) => store.refund(checks, results),
+    consume: (checks, settleable) => store.consume(checks, settleable, queuedAtMs),
+    settle: (checks, results, costs) => store.settle(checks, results, costs),
   };
 }
 
@@ -177,7 +181,8 @@ async function refundGroup(
   const charged = checks.filter((_, i) => isCharged[i]);
   if (charged.length === 0) return withFinalCounts(checks, results, [], []);
   const chargedResults = results.filter((_, i) => isCharged[i]);
-  return withFinalCounts(checks, results, charged, await store.refund(charged, chargedResults));
+  const nothing = charged.map(() => 0);
+  return withFinalCounts(checks, results, charged, await store.settle(charged, chargedResults, nothing));
 }
 
 /** All checks of one counter report its final value. */

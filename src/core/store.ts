@@ -11,6 +11,8 @@ import type { MaybePromise } from './maybe-promise.js';
  * - A calendar ends at the first boundary after the store's time.
  * - In a sliding window a charge counts until its whole sub-window, a sixteenth of the window, is older than the window.
  * - A token bucket refills `limit` units per window, up to its burst.
+ * - A concurrency counter counts leases: what a check with a cost has taken and nobody has released. A lease lapses `windowMs`
+ *   after it was taken or last renewed. When one ends is not known, so a client that is denied is told to wait a second.
  */
 export interface Store {
   /** Where counters are, for the line that is logged at start-up: `Redis at redis://localhost:6379/0`. Without secrets. */
@@ -30,7 +32,7 @@ export interface Store {
    * - Checks with the same key are decided in order: the second one includes what the first has charged.
    * - A counter that has lost its expiry gets its window again.
    *
-   * @param refundable whether `refund` may be called for some of the results
+   * @param settleable whether `settle` may be called for some of the results
    * @param queuedAtMs when the request began to wait, by the clock that the store uses for waits; default: now
    * @param hooks what a layer in front of the store does with the outcome; called only if the store has to wait
    * @returns a result for each check, in the order of the checks; not a promise if the store need not wait
@@ -38,7 +40,7 @@ export interface Store {
    */
   consume(
     checks: readonly Check[],
-    refundable?: boolean,
+    settleable?: boolean,
     queuedAtMs?: number,
     hooks?: OutcomeHooks,
   ): MaybePromise<CheckResult[]>;
@@ -47,18 +49,30 @@ export interface Store {
   peek(checks: readonly Check[]): MaybePromise<CheckResult[]>;
 
   /**
-   * Refunds what these checks were charged, given the results that `consume` returned. Only the window, period, sub-window or
-   * bucket that was charged changes: no counter is created, none falls below 0, and an expired one stays expired. A bucket gets
-   * back what has not flowed in since the charge. No block is lifted. A second call refunds nothing.
+   * Settles what these checks were charged, given the results that `consume` returned: what is above the real cost is refunded,
+   * and what is missing is charged, whatever the limit. Only the window, period, sub-window or bucket that was charged changes: no
+   * counter is created, none falls below 0, and an expired one stays expired. No block begins, and none is lifted. Each result is
+   * settled at most once: a second call changes nothing. A check that was not charged has nothing to settle.
    *
-   * @param isInTime whether the request still waits for its verdict, so that the refund must end within its time
-   * @returns the results as they are now; unchanged where the refund has failed
+   * @param costs what the request really used of each check, a whole number of at least 0; 0: all of it is refunded
+   * @param isInTime whether the request still waits for its verdict, so that the settlement must end within its time
+   * @returns the results as they are now; unchanged where the settlement has failed
    */
-  refund(
+  settle(
     checks: readonly Check[],
     results: readonly CheckResult[],
+    costs: readonly number[],
     isInTime?: boolean,
   ): MaybePromise<CheckResult[]>;
+
+  /**
+   * Renews the leases of these checks, which each have a `lease`. Each has its full life again, also if it had lapsed: the work
+   * that it is for is still running, so the count includes it even above the limit. Throws nothing.
+   *
+   * @returns for each check whether its lease was still there; `undefined` where the store did not answer, so that the lease
+   *   may not be renewed
+   */
+  renew(checks: readonly Check[]): MaybePromise<(boolean | undefined)[]>;
 
   /** Deletes the counters of these checks, with their blocks and how often they were blocked. Ignores checks without a counter. */
   reset(checks: readonly Check[]): MaybePromise<void>;

@@ -3,12 +3,17 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { callIdentityOf, ownArgumentOf } from './call-identity.js';
 import type { MaybePromise } from '../core/maybe-promise.js';
 import type { Verdict } from '../core/verdict.js';
+import type { NamedCharges } from './charge.js';
 
 /** The guard's decision about one request, for the interceptors and parameter decorators that run after it. */
 export interface Decision {
   readonly verdict: Verdict;
-  /** Refunds the checks that should not count; `undefined` if all of them count. */
-  readonly settle: Settle | undefined;
+  /** What the handler may settle itself; `undefined` if it has no parameter for it. */
+  readonly charges?: NamedCharges | undefined;
+  /** Settles what the outcome decides; `undefined` if that is nothing. */
+  readonly settle?: Settle | undefined;
+  /** Whether that is done when the handler has returned all its values, not before the first one. */
+  readonly settlesAtEnd?: boolean;
 }
 
 type Settle = (end: HandlerEnd) => MaybePromise<void>;
@@ -17,6 +22,18 @@ type Settle = (end: HandlerEnd) => MaybePromise<void>;
 export interface HandlerEnd {
   readonly succeeded: boolean;
   readonly error: unknown;
+  /** What it returned; absent if that is not known. */
+  readonly result?: unknown;
+  /** Whether it failed or was stopped after it had returned a value. */
+  readonly isCut?: boolean;
+  /** Whether the client is gone. How much of the response it got is unknown. */
+  readonly isGone?: boolean;
+}
+
+/** A settlement that waits for the end of a handler. */
+export interface ClaimedSettlement {
+  readonly settle: Settle;
+  readonly settlesAtEnd: boolean;
 }
 
 interface SavedDecision extends Decision {
@@ -24,7 +41,7 @@ interface SavedDecision extends Decision {
   readonly handler: unknown;
   readonly args: unknown;
   /** `undefined` once it is taken. */
-  settle: Settle | undefined;
+  settle?: Settle | undefined;
   /** Whether an interceptor waits for the end of the handler. */
   isClaimed: boolean;
 }
@@ -47,11 +64,10 @@ const { saved, current } = ((globalThis as { [SHARED]?: Shared | undefined })[SH
 });
 
 /** Saves a decision as long as the request, the message or the resolver's call exists. */
-export function saveDecision(context: ExecutionContext, { verdict, settle }: Decision): void {
+export function saveDecision(context: ExecutionContext, decision: Decision): void {
   const call = callIdentityOf(context);
   const one: SavedDecision = {
-    verdict,
-    settle,
+    ...decision,
     classRef: context.getClass(),
     handler: context.getHandler(),
     args: context.getArgs(),
@@ -78,13 +94,13 @@ export function runWithDecision<T>(context: ExecutionContext, next: () => T): T 
 /**
  * Claims the settlement for the interceptor that will see how the handler ends; only one interceptor can claim it. If
  * {@link takeUnsettled} takes it before, it is settled there.
- * @returns a function that settles it once; `undefined` if there is nothing to settle
+ * @returns a settlement whose function settles once; `undefined` if there is nothing to settle
  */
-export function claimSettlement(context: ExecutionContext): Settle | undefined {
+export function claimSettlement(context: ExecutionContext): ClaimedSettlement | undefined {
   const found = unsettledOf(context).find(({ isClaimed }) => !isClaimed);
   if (found === undefined) return undefined;
   found.isClaimed = true;
-  return (end) => takeSettlement(found)?.(end);
+  return { settle: (end) => takeSettlement(found)?.(end), settlesAtEnd: found.settlesAtEnd === true };
 }
 
 /** Takes a decision that is not settled yet, claimed or not. It is returned once. */

@@ -26,8 +26,8 @@ export class KnownOutcomes {
 function warnOfUnknownOutcome(context: ExecutionContext): void {
   nestLog.warn(
     'FREQ_LIMIT_OUTCOME_UNKNOWN',
-    `${context.getClass().name}.${context.getHandler().name}: its rules with countWhen count every request, because the ` +
-      'outcome of a request is not known: the class was not known at start-up, or the function is not one of its methods. ' +
+    `${context.getClass().name}.${context.getHandler().name}: its rules with countWhen count every request, and actualCost is not called, ` +
+      'because the outcome of a request is not known: the class was not known at start-up, or the function is not one of its methods. ' +
       'Provide the class itself instead of a factory that makes an instance for each request.',
   );
 }

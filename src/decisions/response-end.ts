@@ -9,7 +9,10 @@ interface NodeResponse extends EventEmitter {
   readonly stream?: { readonly aborted?: boolean } | undefined;
 }
 
-const callbacksOf = new WeakMap<object, (() => void)[]>();
+type Callbacks = WeakMap<object, (() => void)[]>;
+
+const onFinish: Callbacks = new WeakMap();
+const onClose: Callbacks = new WeakMap();
 
 /**
  * Calls back when an HTTP response has been handed to the system completely. If the client disconnects before, it is not
@@ -17,6 +20,15 @@ const callbacksOf = new WeakMap<object, (() => void)[]>();
  * @param response Express's response or Fastify's reply; anything else is ignored
  */
 export function onResponseEnd(response: unknown, callback: () => void): void {
+  listenOnce(response, 'finish', onFinish, callback);
+}
+
+/** Calls back when an HTTP response is closed: after its end, or because the client disconnected before. */
+export function onResponseClose(response: unknown, callback: () => void): void {
+  listenOnce(response, 'close', onClose, callback);
+}
+
+function listenOnce(response: unknown, event: string, callbacksOf: Callbacks, callback: () => void): void {
   const raw = rawOf(response);
   if (typeof raw.once !== 'function') return;
   const callbacks = callbacksOf.get(raw);
@@ -26,7 +38,7 @@ export function onResponseEnd(response: unknown, callback: () => void): void {
   }
   const first = [callback];
   callbacksOf.set(raw, first);
-  raw.once('finish', () => {
+  raw.once(event, () => {
     callbacksOf.delete(raw);
     for (const one of first) one();
   });

@@ -1,62 +1,68 @@
-import type { CheckResult } from '../core/check.js';
-import { formatError } from '../core/errors.js';
-import type { Store } from '../core/store.js';
+import { conversionHint } from '../core/conversion-hint.js';
+import { formatError, formatForLog } from '../core/errors.js';
+import { COUNT } from '../core/validate.js';
 import { nestLogPerSecond } from '../nest/log.js';
+import type { PlannedRule } from '../rules/planned-rule.js';
 import type { Outcome } from '../rules/rule.js';
 import { labelOf } from '../rules/rule-label.js';
 import type { PlannedCheck } from '../rules/to-checks.js';
 import type { HandlerEnd } from './decisions.js';
 import { type EndedRequest, outcomeOf } from './outcome.js';
+import type { RequestCharges } from './request-charges.js';
 import { isAborted } from './response-end.js';
 
-/** A charged request, of which a part may have to be refunded. */
-export interface ChargedRequest extends EndedRequest {
+/** A request that has ended. */
+export interface SettledRequest extends EndedRequest {
   readonly checks: readonly PlannedCheck[];
-  /** The store's results. */
-  readonly results: readonly CheckResult[];
+  readonly charges: RequestCharges;
 }
 
-/** Refunds, in one call of the store, the checks of a request that should not count because of how the request ended. */
+/** What the outcome of a request says about one check; `undefined`: nothing. */
+type CostByOutcome = { readonly cost: number; readonly isFinal: boolean } | undefined;
+
+/** Nothing counts that should not count by its outcome, whatever the handler has settled. */
+const NOT_COUNTED: CostByOutcome = { cost: 0, isFinal: true };
+
+/**
+ * Settles a request in one call of the store, by how it ended: `countWhen` refunds what should not count, `actualCost` says what
+ * was really used.
+ */
 export class Settlement {
   private readonly log = nestLogPerSecond();
 
-  constructor(private readonly store: Store) {}
+  /** Never rejects: if a function or the store fails, the request stays charged. */
+  async settle(request: SettledRequest, end: HandlerEnd): Promise<void> {
+    const costs = await this.costsOf(request, end);
+    await request.charges.finish((i, kept) => {
+      const one = costs[i];
+      return one?.isFinal === true ? one.cost : (kept ?? one?.cost);
+    });
+  }
 
-  /**
-   * @returns the results after the refund; `undefined` if everything counts
-   * @throws nothing: if the refund fails, the request stays counted
-   */
-  async settle(charged: ChargedRequest, end: HandlerEnd): Promise<readonly CheckResult[] | undefined> {
+  private async costsOf(request: SettledRequest, end: HandlerEnd): Promise<readonly CostByOutcome[]> {
     // how much of the response the client got is unknown, and disconnecting must not be a way to avoid being counted
-    if (isAborted(charged.response)) return undefined;
+    const isGone = end.isGone === true || (isAborted(request.response) && end.isCut !== true);
+    if (isGone) return [];
     try {
-      const outcome = outcomeOf(charged, end);
-      const counts = await Promise.all(charged.checks.map(({ rule }) => this.shouldCount(rule, outcome)));
-      return await this.refund(charged, (i) => counts[i] === false);
+      const outcome = outcomeOf(request, end);
+      const isComplete = outcome.succeeded && end.isCut !== true;
+      return await Promise.all(
+        request.checks.map(async (check, i): Promise<CostByOutcome> => {
+          if (!(await this.shouldCount(check.rule, outcome))) return NOT_COUNTED;
+          return isComplete && !request.charges.isSettled(i) ? this.actualCost(check, outcome) : undefined;
+        }),
+      );
     } catch (error) {
       this.log.error(
         'FREQ_LIMIT_REFUND_FAILED',
-        'refund',
+        'outcome',
         `Refund failed; the request stays counted: ${formatError(error)}`,
       );
-      return undefined;
+      return [];
     }
   }
 
-  private async refund(
-    { checks, results }: ChargedRequest,
-    isRefunded: (index: number) => boolean,
-  ): Promise<readonly CheckResult[] | undefined> {
-    const refunded = checks.flatMap((_, i) => (isRefunded(i) ? [i] : []));
-    if (refunded.length === 0) return undefined;
-    const after = await this.store.refund(
-      checks.filter((_, i) => isRefunded(i)),
-      results.filter((_, i) => isRefunded(i)),
-    );
-    return results.map((result, i) => after[refunded.indexOf(i)] ?? result);
-  }
-
-  private async shouldCount(rule: PlannedCheck['rule'], outcome: Outcome): Promise<boolean> {
+  private async shouldCount(rule: PlannedRule, outcome: Outcome): Promise<boolean> {
     const { shouldCount } = rule;
     if (shouldCount === undefined) return true;
     try {
@@ -70,5 +76,24 @@ export class Settlement {
       );
       return true;
     }
+  }
+
+  private async actualCost({ rule, cost }: PlannedCheck, outcome: Outcome): Promise<CostByOutcome> {
+    const { actualCost } = rule;
+    if (actualCost === undefined) return undefined;
+    try {
+      const actual = await actualCost(outcome);
+      if (COUNT.test(actual)) return { cost: actual, isFinal: false };
+      const problem = `returned ${formatForLog(actual)}, which is not ${COUNT.expected}`;
+      this.logActualCost(rule, `${problem}${conversionHint(actual, COUNT.test)}; the request stays charged ${cost}`);
+    } catch (error) {
+      this.logActualCost(rule, `failed; the request stays charged ${cost}: ${formatError(error)}`);
+    }
+    return undefined;
+  }
+
+  private logActualCost(rule: PlannedRule, problem: string): void {
+    const label = labelOf(rule);
+    this.log.error('FREQ_LIMIT_ACTUAL_COST_FAILED', label, `${label}: the actualCost function ${problem}`);
   }
 }

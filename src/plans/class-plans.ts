@@ -3,10 +3,12 @@ import { isRedirect } from '../nest/nest-metadata.js';
 import type { ClassRef } from '../rules/class-ref.js';
 import type { IsHandlerClass } from '../rules/handler-places.js';
 import {
+  chargedNames,
   classLevels,
   contradictionOf,
   decoratedHandlers,
   handlerLevels,
+  showsCharges,
   showsVerdict,
 } from '../rules/levels.js';
 import { hasOtherMetadata } from '../rules/metadata.js';
@@ -177,9 +179,12 @@ export class ClassPlans {
   }
 
   private traitsOf(name: string): HandlerTraits {
-    const method = functionOf(this.classRef.prototype, name);
+    const { classRef, isHandlerClass } = this;
+    const method = functionOf(classRef.prototype, name);
     return {
-      showsVerdict: showsVerdict(this.classRef, name, this.isHandlerClass),
+      showsVerdict: showsVerdict(classRef, name, isHandlerClass),
+      showsCharges: showsCharges(classRef, name, isHandlerClass),
+      chargedNames: chargedNames(classRef, name, isHandlerClass),
       redirects: method !== undefined && isRedirect(method),
     };
   }

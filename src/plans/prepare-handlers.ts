@@ -10,17 +10,18 @@ import { addInterceptor, interceptorsOf, isRoute, sendsResponseItself } from '..
 import type { PlannedHandler } from './plans.js';
 
 /**
- * Gives handlers the interceptors and filters that their plans need: an interceptor if a rule has `countWhen`, one if a
- * message handler has a parameter for its verdict, a filter for a raw stream of gRPC. Nest must not have read the handlers
- * yet, so call it while the application is instantiated; for resolvers, before `GraphQLModule` looks for them.
+ * Gives handlers the interceptors and filters that their plans need: an interceptor if a rule has `countWhen` or `actualCost`,
+ * one if a message handler has a parameter for its verdict or its charges, a filter for a raw stream of gRPC. Nest must not
+ * have read the handlers yet, so call it while the application is instantiated; for resolvers, before `GraphQLModule` looks for
+ * them.
  */
 export function prepareHandlers(handlers: readonly PlannedHandler[]): void {
   for (const { classRef, name, method, plan } of handlers) {
     addRawStreamFilter(method);
-    if (plan.showsVerdict && !isRoute(method)) {
+    if ((plan.showsVerdict || plan.showsCharges) && !isRoute(method)) {
       addOnce(method, VERDICT_INTERCEPTOR, isVerdictInterceptor);
     }
-    if (!plan.hasCountWhen) continue;
+    if (!plan.settlesByOutcome) continue;
     // around all others of the handler, so that it sees what they make of the response
     const interceptor = sendsResponseItself(classRef, name) ? ERROR_INTERCEPTOR : OUTCOME_INTERCEPTOR;
     addOnce(method, interceptor, isOutcomeInterceptor);

@@ -67,11 +67,13 @@ function handlerOf(context: ExecutionContext): string {
 }
 
 function ruleText(rule: PlannedRule): string {
-  const { name, limit, key, scope, place, cost, countDenied, shouldCount, shadow } = rule;
+  const { name, limit, key, scope, place, cost, actualCost, maxShare, countDenied, shouldCount, shadow } = rule;
   return [
     `"${name}" ${valueText(limit)} ${windowText(rule)} by ${formatForLog(key.spec)}, scope ${scope}, from ${place}`,
     ...kindTexts(rule),
     `cost ${valueText(cost)}`,
+    ...(actualCost === undefined ? [] : ['actualCost']),
+    ...(maxShare === undefined ? [] : [`maxShare ${maxShare}`]),
     `onMissingKey ${rule.onMissingKey}`,
     `onStoreError ${rule.onStoreError}`,
     ...(countDenied ? ['countDenied'] : []),
@@ -89,8 +91,10 @@ function checksText(checks: readonly PlannedCheck[] | MissingKey): string {
   return checks.map(checkText).join('; ') || 'none';
 }
 
-function checkText({ name, key, ownLimit, windowMs, cost, kind }: PlannedCheck): string {
-  const problem = isAboveAll(cost, ownLimit, kind) ? ', which is above the limit, so it never passes' : '';
+function checkText({ name, key, ownLimit, windowMs, cost, kind, aboveShare }: PlannedCheck): string {
+  const above = aboveShare === undefined ? 'the limit' : 'maxShare';
+  const isAbove = aboveShare !== undefined || isAboveAll(cost, ownLimit, kind);
+  const problem = isAbove ? `, which is above ${above}, so it never passes` : '';
   return `"${name}" cost ${cost}${problem}, limit ${ownLimit} per ${windowName(windowMs)}${kindText(kind)}, key ${key}`;
 }
 

@@ -41,6 +41,7 @@ export function kindText(kind: CounterKind): string {
       return '';
     case 'calendar':
       return ` until ${new Date(kind.endsAtMs).toISOString()}`;
+    case 'concurrency':
     case 'sliding-window':
       return `, ${kind.type}`;
     case 'token-bucket':

@@ -1,9 +1,12 @@
+import type { ChargedName } from './charged-names.js';
 import { type ClassRef, classAndParents } from './class-ref.js';
 import { type IsHandlerClass, ownPlacesOf, placesOf } from './handler-places.js';
 import {
+  chargedNamesAt,
   type Declaration,
   declaredNames,
   type HandlerPlace,
+  hasChargeAt,
   hasVerdictAt,
   rulesAt,
   skipsAt,
@@ -50,6 +53,28 @@ export function showsVerdict(
 ): boolean {
   const target = prototype as object;
   return [{ target, handler }, ...placesOf(target, handler, isHandlerClass)].some(hasVerdictAt);
+}
+
+/** Whether a handler has a parameter for its charges. */
+export function showsCharges(
+  { prototype }: ClassRef,
+  handler: string,
+  isHandlerClass: IsHandlerClass = NO_CLASS,
+): boolean {
+  const target = prototype as object;
+  return [{ target, handler }, ...placesOf(target, handler, isHandlerClass)].some(hasChargeAt);
+}
+
+/** The names of rules in a handler's parameters for charges. A method that overrides another has its own. */
+export function chargedNames(
+  classRef: ClassRef,
+  handler: string,
+  isHandlerClass: IsHandlerClass = NO_CLASS,
+): ChargedName[] {
+  return placesOfHandler(classRef, handler, isHandlerClass).flatMap((one) => {
+    const place = `@FreqLimitCharge on ${nameOf(one, classRef)}`;
+    return chargedNamesAt(one).map((name) => ({ name, place }));
+  });
 }
 
 /** The methods of a class and of its parents that have a rule of their own. */

@@ -13,6 +13,7 @@ const RULES = 'nestjs-freq-limit:rules';
 const SKIP = 'nestjs-freq-limit:skip';
 const HANDLERS = 'nestjs-freq-limit:handlers';
 const VERDICT = 'nestjs-freq-limit:verdict';
+const CHARGES = 'nestjs-freq-limit:charges';
 const DECLARED_AT = 'nestjs-freq-limit:declared-at';
 
 type Target = object;
@@ -73,6 +74,16 @@ export function declareVerdict(target: Target, handler: string): void {
   if (method !== undefined) markMethod(method, target, handler);
 }
 
+/**
+ * Stores that a handler has a parameter for its charges.
+ * @param rule the name of the rule; `undefined` for all rules
+ */
+export function declareCharge(rule: string | undefined, target: Target, handler: string): void {
+  define(CHARGES, [...ownMetadata(CHARGES, target, handler), rule], target, handler);
+  const method = methodAt(target, handler);
+  if (method !== undefined) markMethod(method, target, handler);
+}
+
 /** Marks a method's function with the place of its declarations. */
 export function markMethod(method: object, target: Target, handler: string): void {
   // declared through a subclass, it applies to the subclass alone, and the function is the parent's
@@ -95,6 +106,17 @@ export function skipsAt(target: Target, handler?: string): readonly Declaration<
 /** Whether a handler, or the one that it overrides, has a parameter for its verdict. */
 export function hasVerdictAt({ target, handler }: HandlerPlace): boolean {
   return Reflect.hasMetadata(VERDICT, target, handler);
+}
+
+/** Whether a handler, or the one that it overrides, has a parameter for its charges. */
+export function hasChargeAt({ target, handler }: HandlerPlace): boolean {
+  return Reflect.hasMetadata(CHARGES, target, handler);
+}
+
+/** The names of rules in a handler's parameters for charges. */
+export function chargedNamesAt({ target, handler }: HandlerPlace): readonly string[] {
+  const names = ownMetadata(CHARGES, target, handler) as readonly (string | undefined)[];
+  return names.filter((name) => name !== undefined);
 }
 
 /** The methods with a rule or a skip declared on this prototype. */

@@ -2,20 +2,21 @@ import { type FreqLimitError, invalidRule } from '../core/errors.js';
 import { plainKey } from '../core/key-hash.js';
 import { Mistakes } from '../core/mistakes.js';
 import { type EntriesFor, type OptionErrors, OptionTable, type OptionValues } from '../core/option-table.js';
-import { BOOLEAN, COUNT, either, OptionReader, wholeNumber } from '../core/validate.js';
+import { aFunction, BOOLEAN, COUNT, either, OptionReader, wholeNumber } from '../core/validate.js';
 import { type AnyWindow, readAnyWindow } from './any-window.js';
 import { blockOf, readBlockFor, readLength } from './block.js';
 import { COUNT_WHEN, toShouldCount } from './count-when.js';
 import { compileKey } from './key/compile-key.js';
 import type { CompiledKey } from './key/key-types.js';
 import { compileNormalize, NO_NORMALIZATION, rejectUnused } from './key/normalize.js';
+import { MAX_SHARE } from './max-share.js';
 import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-rule.js';
 import { countersOf, keyPrefixes, spanOf } from './rule-counters.js';
 import { RULE_HINTS } from './rule-hints.js';
 import { idOf } from './rule-id.js';
 import { findContradictions, kindOf } from './rule-kind.js';
 import { mistakeIn } from './rule-mistakes.js';
-import type { FreqLimitRule } from './rule.js';
+import type { ActualCost, FreqLimitRule } from './rule.js';
 import {
   ALGORITHM,
   FROM_CONTEXT,
@@ -41,6 +42,8 @@ export const ENTRIES = {
   scope: { validator: SCOPE, default: undefined },
   onMissingKey: { validator: ON_MISSING_KEY, default: undefined },
   cost: { validator: COUNT_OR_FUNCTION, default: 1 },
+  actualCost: { validator: aFunction<ActualCost>(), default: undefined },
+  maxShare: { validator: MAX_SHARE, default: undefined },
   algorithm: { validator: ALGORITHM, default: undefined },
   burst: { validator: COUNT_OR_FUNCTION, default: undefined },
   blockFor: { parse: readBlockFor, default: undefined },
@@ -87,6 +90,8 @@ export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDef
     burst,
     block: options.shadow ? undefined : blockOf(options.blockFor, options.forgiveAfter),
     cost: options.cost,
+    actualCost: options.actualCost,
+    maxShare: options.maxShare,
     onMissingKey: options.onMissingKey ?? defaults.onMissingKey,
     countDenied: options.countDenied ?? defaults.countDenied,
     onStoreError: options.onStoreError ?? defaults.onStoreError,

@@ -1,5 +1,6 @@
 import { formatForLog, invalidRule } from '../core/errors.js';
 import type { Attempt } from '../core/mistakes.js';
+import { type ChargedName, rejectUnknownCharge } from './charged-names.js';
 import { planOnce } from './plan-once.js';
 import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-rule.js';
 import { mistakeInName } from './skip-names.js';
@@ -22,27 +23,44 @@ interface Skip {
 export interface HandlerTraits {
   /** Whether it has a parameter `@FreqLimitVerdict()`. */
   readonly showsVerdict: boolean;
+  /** Whether it has a parameter `@FreqLimitCharge()`. */
+  readonly showsCharges: boolean;
+  /** The names of rules in these parameters. */
+  readonly chargedNames: readonly ChargedName[];
   /** Whether its responses are redirections. */
   readonly redirects: boolean;
 }
 
-const NO_TRAITS: HandlerTraits = { showsVerdict: false, redirects: false };
+const NO_TRAITS: HandlerTraits = {
+  showsVerdict: false,
+  showsCharges: false,
+  chargedNames: [],
+  redirects: false,
+};
 
 /** The rules of one handler, in the order of headers and results: module, controller, handler, each as written. */
 export interface Plan {
   readonly rules: readonly PlannedRule[];
   /** Whether no rule has a function: then nothing waits for the application's code or fails because of it. */
   readonly isStatic: boolean;
-  /** Whether a rule counts by outcome. */
-  readonly hasCountWhen: boolean;
+  /** Whether the outcome of a request decides what a rule counts: by `countWhen` or `actualCost`. */
+  readonly settlesByOutcome: boolean;
+  /** Whether that is decided when the handler has returned all its values, not at the first one. */
+  readonly settlesAtEnd: boolean;
+  /** Whether what a request was charged may change afterwards, by its outcome or by its handler. */
+  readonly settles: boolean;
   /** Whether the handler has a parameter `@FreqLimitVerdict()`. */
   readonly showsVerdict: boolean;
+  /** Whether the handler has a parameter `@FreqLimitCharge()`. */
+  readonly showsCharges: boolean;
   /** Whether the handler redirects. Allowed responses then have no headers, because clients may delay the redirect. */
   readonly redirects: boolean;
   /** Whether the decision is needed after the guard, to settle it or to show it to the handler. */
   readonly keepsDecision: boolean;
   /** Whether a rule is a shadow rule. */
   readonly hasShadows: boolean;
+  /** Whether a rule has `maxShare`. */
+  readonly hasShares: boolean;
   /** The part that is declared on the handler itself; `undefined` if nothing is. */
   readonly handlerOnly: Plan | undefined;
 }
@@ -65,14 +83,18 @@ export function planOf(
   attempt = THROW,
 ): Plan | undefined {
   // also those that are replaced or skipped: a wrong rule is a mistake wherever it is
+  const all = levels.flatMap((level) => level.rules);
   const planned = new Map(
-    levels
-      .flatMap(({ rules }) => rules)
-      .map((rule) => [rule, attempt(() => planDeclared(rule, owner, defaults))]),
+    all.map((rule) => [rule, attempt(() => planDeclared(rule, owner, defaults))]),
   );
   let declared: DeclaredRule[] = [];
   for (const level of levels) {
     declared = withoutSkipped(mergeByName(declared, level.rules, attempt), level.skip, attempt);
+  }
+  for (const charged of traits.chargedNames) {
+    attempt(() => {
+      rejectUnknownCharge(charged, all, nameOf);
+    });
   }
   const rules = declared.flatMap((rule) => planned.get(rule) ?? []);
   rejectSharedCounters(rules, attempt);
@@ -94,18 +116,24 @@ function handlerOnly(rules: readonly PlannedRule[], traits: HandlerTraits): Plan
 
 function toPlan(
   rules: readonly PlannedRule[],
-  { showsVerdict, redirects }: HandlerTraits,
+  { showsVerdict, showsCharges, redirects }: HandlerTraits,
   handlerOnly: Plan | undefined,
 ): Plan {
-  const hasCountWhen = rules.some(({ shouldCount }) => shouldCount !== undefined);
+  const hasActualCost = rules.some(({ actualCost }) => actualCost !== undefined);
+  const settlesByOutcome = hasActualCost || rules.some(({ shouldCount }) => shouldCount !== undefined);
   return {
     rules,
     isStatic: rules.every((rule) => rule.isStatic),
-    hasCountWhen,
+    settlesByOutcome,
+    // what the handler settles goes in the same call
+    settlesAtEnd: hasActualCost || showsCharges,
+    settles: settlesByOutcome || showsCharges,
     showsVerdict,
+    showsCharges,
     redirects,
-    keepsDecision: hasCountWhen || showsVerdict,
+    keepsDecision: settlesByOutcome || showsVerdict || showsCharges,
     hasShadows: rules.some(({ shadow }) => shadow),
+    hasShares: rules.some(({ maxShare }) => maxShare !== undefined),
     handlerOnly,
   };
 }

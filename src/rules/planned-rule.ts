@@ -88,6 +88,10 @@ export interface PlannedRule {
   /** `undefined` also for a shadow rule, which begins no block. */
   readonly block: Block | undefined;
   readonly cost: number | FromContext<unknown>;
+  /** What a request has really used; `undefined` if its cost is final. */
+  readonly actualCost: ((outcome: Outcome) => MaybePromise<unknown>) | undefined;
+  /** The share of the limit that one request may use; `undefined` for all of it. */
+  readonly maxShare: number | undefined;
   readonly onMissingKey: OnMissingKey;
   readonly countDenied: boolean;
   readonly onStoreError: OnStoreError;

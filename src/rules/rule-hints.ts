@@ -52,6 +52,8 @@ export const RULE_HINTS: OptionHints = {
   id: 'name',
   normalise: 'normalize',
   weight: 'cost',
+  ...hintsFor(['realCost', 'costAfter', 'finalCost', 'settle'], 'actualCost'),
+  ...hintsFor(['maxCost', 'costLimit', 'share'], 'maxShare'),
   skip: 'skipIf',
   skipOnError: 'onStoreError',
   passOnStoreError: 'onStoreError',

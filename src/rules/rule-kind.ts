@@ -3,6 +3,7 @@ import type { FreqLimitError } from '../core/errors.js';
 import { quoted } from '../core/errors.js';
 import type { OptionReader } from '../core/validate.js';
 import type { AnyWindow } from './any-window.js';
+import { unitsOfShare } from './max-share.js';
 import type { Algorithm, FromContext } from './rule.js';
 
 /** Read options of a rule or a check that decide how its counter counts; `undefined` for one that is not given or wrong. */
@@ -13,6 +14,8 @@ export interface KindOptions {
   readonly burst: number | FromContext<unknown> | undefined;
   readonly limit: number | FromContext<unknown> | undefined;
   readonly cost: number | FromContext<unknown> | undefined;
+  readonly actualCost: unknown;
+  readonly maxShare: number | undefined;
   readonly blockFor: readonly number[] | undefined;
   readonly forgiveAfter: number | undefined;
 }
@@ -61,6 +64,15 @@ const CONTRADICTIONS: readonly Contradiction[] = [
         : undefined,
   },
   { option: 'cost', others: ['algorithm', 'burst', 'limit', 'window'], problemIn: costAboveBurst },
+  { option: 'cost', others: ['maxShare', 'algorithm', 'burst', 'limit', 'window'], problemIn: costAboveShare },
+  {
+    option: 'actualCost',
+    others: ['cost'],
+    problemIn: ({ actualCost, cost }) =>
+      actualCost !== undefined && cost === 0
+        ? 'is not possible with cost: 0, which charges nothing that could be settled; write an estimate of at least 1 as cost'
+        : undefined,
+  },
   { option: 'burst', others: ['algorithm', 'limit', 'window'], problemIn: endlessBucket },
 ];
 
@@ -117,6 +129,18 @@ function costAboveBurst(options: KindOptions, kind: KindName): string | undefine
   if (units === undefined || units === 0 || typeof cost !== 'number' || cost <= units) return undefined;
   const name = burst === undefined ? `the burst, which is the limit of ${units}` : `the burst of ${units}`;
   return `${cost} is above ${name}, so no request would ever pass; write a lower cost, or burst: ${cost}`;
+}
+
+function costAboveShare(options: KindOptions, kind: KindName): string | undefined {
+  const { cost, limit, maxShare } = options;
+  const units = kind === 'token-bucket' ? knownUnits(options, kind) : limit;
+  if (maxShare === undefined || typeof cost !== 'number' || typeof units !== 'number') return undefined;
+  const most = unitsOfShare(units, maxShare);
+  if (units === 0 || cost <= most) return undefined;
+  return (
+    `${cost} is above the maxShare of ${maxShare}, which is ${most} of ${units}, so no request would ever pass; write a lower ` +
+    'cost or a higher maxShare'
+  );
 }
 
 function endlessBucket(options: KindOptions, kind: KindName): string | undefined {

@@ -24,7 +24,7 @@ export type Scope = 'handler' | 'controller' | 'app';
  */
 export type OnMissingKey = 'ip' | 'skip' | 'deny';
 
-/** How a request ended, for a `countWhen` function. */
+/** How a request ended, for the functions `countWhen` and `actualCost`. */
 export interface Outcome {
   /**
    * Whether the request succeeded. It failed if the handler threw, if a later guard or a pipe rejected the request, or if
@@ -35,6 +35,11 @@ export interface Outcome {
   readonly statusCode: number | undefined;
   /** The thrown value; `undefined` if nothing was thrown, or if it is unknown. */
   readonly error: unknown;
+  /**
+   * What the handler returned, after the interceptors of its method; of several values, the last one, or with `countWhen` alone
+   * the first. `undefined` if it failed, or if the handler sends the response itself.
+   */
+  readonly result: unknown;
   /** The execution context of the request. */
   readonly context: ExecutionContext;
 }
@@ -48,6 +53,12 @@ export interface Outcome {
  * count is refunded when it ends. If the outcome is unknown, for example after a lost connection, the request counts.
  */
 export type CountWhen = 'request' | 'success' | 'failure' | ((outcome: Outcome) => MaybePromise<boolean>);
+
+/**
+ * Returns how many units a request has really used, a whole number of at least 0. If it is less than the `cost`, the rest is
+ * refunded; if it is more, the difference is charged, whatever the limit.
+ */
+export type ActualCost = (outcome: Outcome) => MaybePromise<number>;
 
 /** The message of a denial: a string, or a function that returns one, for example in the client's language. */
 export type DenialMessage = string | ((verdict: Verdict, context: ExecutionContext) => MaybePromise<string>);
@@ -92,6 +103,19 @@ export interface RuleOptions {
    * @default 1
    */
   readonly cost?: number | FromContext<number> | undefined;
+  /**
+   * What the request has really used, if that is known only afterwards. `cost` is then an estimate of at least 1, which is
+   * charged first. Called once, when the handler has succeeded. If the handler fails, if the client disconnects, or if the
+   * function fails, the estimate stays charged.
+   * @default none: the cost is final
+   */
+  readonly actualCost?: ActualCost | undefined;
+  /**
+   * The share of the limit, or of the burst of a token bucket, that one request may use, above 0 and at most 1. A request with a
+   * higher cost is denied and charges nothing. A share of less than one unit is one unit.
+   * @default 1
+   */
+  readonly maxShare?: number | undefined;
   /**
    * Whether denied requests are charged to this rule, whichever rule denies them.
    * @default the module's `countDenied`, which is `false`

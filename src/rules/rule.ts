@@ -4,7 +4,15 @@ import type { RuleOptions, Window } from './rule-options.js';
 
 export type { CalendarWindow } from './calendar/calendar-window.js';
 export type { FromContext, KeyPart, KeySpec, KeyValue, Normalize } from './key/key-types.js';
-export type { CountWhen, DenialMessage, OnMissingKey, Outcome, Scope, Window } from './rule-options.js';
+export type {
+  ActualCost,
+  CountWhen,
+  DenialMessage,
+  OnMissingKey,
+  Outcome,
+  Scope,
+  Window,
+} from './rule-options.js';
 
 // The order of the kinds of rules here decides which of them compilers name in their errors: the last one.
 

@@ -1,10 +1,11 @@
 import { canonicalAddress } from '../contexts/client-address.js';
-import type { Check, OnStoreError } from '../core/check.js';
+import type { OnStoreError } from '../core/check.js';
 import { type FreqLimitError, formatForLog, invalidCheck } from '../core/errors.js';
 import type { KeyHasher } from '../core/key-hash.js';
 import { BOOLEAN, COUNT, NOT_EMPTY, OptionReader } from '../core/validate.js';
 import { textOf, textOfAll } from './key/key-text.js';
 import type { KeyValue } from './key/key-types.js';
+import { type ShareCheck, withinShare } from './max-share.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { Algorithm } from './rule.js';
 import { unitsOfBucket } from './rule-kind.js';
@@ -77,7 +78,7 @@ export class ServiceChecks {
    * @param method the method of the service, for messages; `reset` needs no limit
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` naming the check, the property and the right form
    */
-  resolve(checks: FreqLimitCheck | readonly FreqLimitCheck[], method: ServiceMethod): Check[] {
+  resolve(checks: FreqLimitCheck | readonly FreqLimitCheck[], method: ServiceMethod): ShareCheck[] {
     const list = Array.isArray(checks) ? (checks as readonly unknown[]) : [checks];
     if (list.length > MAX_CHECKS) {
       throw invalidCheck(`${method}: ${list.length} checks in one call; at most ${MAX_CHECKS} are possible`);
@@ -86,7 +87,7 @@ export class ServiceChecks {
     // one for all checks of a call, and the place is put together only for an error
     const place = (): string => `${method}: ${list === checks ? `checks[${i}]` : 'check'}`;
     const reader = new OptionReader(place, invalidCheck);
-    const resolved = new Array<Check>(list.length);
+    const resolved = new Array<ShareCheck>(list.length);
     // unlike map, this also reads the holes of a list, which are wrong checks
     for (; i < list.length; i++) {
       const check = list[i];
@@ -97,7 +98,7 @@ export class ServiceChecks {
     return resolved;
   }
 
-  private resolveOne(check: object, reader: Reader, needsLimit: boolean): Check {
+  private resolveOne(check: object, reader: Reader, needsLimit: boolean): ShareCheck {
     if ('rule' in check) {
       if (!hasOnly(KNOWN_TO_RULES, check)) reader.object(check, RULE_PROPERTIES, RULE_CHECK_HINTS);
       return this.ofRule(check as RuleCheck, reader, needsLimit);
@@ -106,7 +107,7 @@ export class ServiceChecks {
     return this.ofCounter(check as CounterCheck, reader, needsLimit);
   }
 
-  private ofCounter(check: CounterCheck, reader: Reader, needsLimit: boolean): Check {
+  private ofCounter(check: CounterCheck, reader: Reader, needsLimit: boolean): ShareCheck {
     const { key } = check;
     const { group, windowMs, kind } = this.counters.of(check, reader, needsLimit);
     const text = isList(key) ? textOfAll(key) : textOf(key);
@@ -128,10 +129,11 @@ export class ServiceChecks {
       shadow: false,
       onStoreError:
         reader.optional('onStoreError', check.onStoreError, ON_STORE_ERROR) ?? this.options.onStoreError,
+      aboveShare: undefined,
     };
   }
 
-  private ofRule(check: RuleCheck, reader: Reader, needsLimit: boolean): Check {
+  private ofRule(check: RuleCheck, reader: Reader, needsLimit: boolean): ShareCheck {
     const rule = findRule(check, this.rulesOf, reader);
     const span = spanOfCheck(check, rule, reader);
     const limit = limitOf(check, rule, reader, needsLimit) ?? Infinity;
@@ -140,7 +142,7 @@ export class ServiceChecks {
       reader.optional('cost', check.cost, COUNT) ?? (typeof rule.cost === 'number' ? rule.cost : 1);
     const { group, windowMs, kind } = rule.counterFor(span, unitsOfBucket(limit, burst));
     const text = rule.hashKey(this.textOf(check, rule, reader));
-    return {
+    const resolved = {
       key: group + text,
       group,
       text,
@@ -153,7 +155,9 @@ export class ServiceChecks {
       countDenied: rule.countDenied,
       shadow: false,
       onStoreError: rule.onStoreError,
+      aboveShare: undefined,
     };
+    return withinShare(resolved, rule.maxShare, limit);
   }
 
   private textOf({ key, address }: RuleCheck, rule: PlannedRule, reader: OptionReader): string {

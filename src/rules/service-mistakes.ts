@@ -15,6 +15,7 @@ const EXAMPLE = {
   peek: "key, window: '1m', limit: 5",
   reset: "key, window: '1m'",
 };
+const HOW_TO_SETTLE = 'call consume(check, { settle: true }), and then settle(cost) of its verdict';
 /** Options of rules that a check cannot have. */
 const ONLY_RULES = [
   'normalize',
@@ -22,6 +23,7 @@ const ONLY_RULES = [
   'onMissingKey',
   'skipIf',
   'countWhen',
+  'maxShare',
   'shadow',
   'statusCode',
   'message',
@@ -33,6 +35,7 @@ export const CHECK_HINTS: OptionHints = {
   ...RULE_HINTS,
   ...hintsFor(ONLY_RULES, { advice: 'leave it out: only rules of the guard have it' }),
   points: 'limit, or cost for the units of one call',
+  ...hintsFor(['actualCost', 'realCost', 'costAfter', 'finalCost', 'settle'], { advice: HOW_TO_SETTLE }),
   id: 'key',
   ip: 'key',
   user: 'key',

@@ -1,10 +1,10 @@
 import type { ExecutionContext } from '@nestjs/common';
-import type { Check } from '../core/check.js';
 import { all, andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { LimitedRequest } from '../core/request.js';
 import { constantOrResult, evaluate, validCount, validSpan } from './evaluate.js';
 import type { CompiledKey } from './key/key-types.js';
 import { TooLongError } from './key/spellings.js';
+import { type ShareCheck, withinShare } from './max-share.js';
 import type { Plan } from './plan.js';
 import type { CounterType, PlannedRule } from './planned-rule.js';
 import { unitsOfBucket } from './rule-kind.js';
@@ -13,7 +13,7 @@ import { type MissingKey, textWithoutKey } from './without-key.js';
 export type { MissingKey } from './without-key.js';
 
 /** A check of a request, with its rule. */
-export interface PlannedCheck extends Check {
+export interface PlannedCheck extends ShareCheck {
   readonly rule: PlannedRule;
   /** The rule's limit; the check of a shadow rule with a fixed window has none. */
   readonly ownLimit: number;
@@ -184,7 +184,7 @@ function toCheck(
   const limit = shadow && kind.type === 'fixed-window' ? Infinity : ownLimit;
   const onStoreError = shadow && rule.onStoreError === 'deny' ? 'allow' : rule.onStoreError;
   const hashed = rule.hashKey(text);
-  return {
+  const check: PlannedCheck = {
     key: group + hashed,
     group,
     text: hashed,
@@ -199,5 +199,7 @@ function toCheck(
     onStoreError,
     rule,
     ownLimit,
+    aboveShare: undefined,
   };
+  return withinShare(check, rule.maxShare, ownLimit);
 }

@@ -32,7 +32,11 @@ export class UnusableStore implements Store {
     throw this.error;
   }
 
-  refund(): never {
+  settle(): never {
+    throw this.error;
+  }
+
+  renew(): never {
     throw this.error;
   }
 

@@ -92,15 +92,18 @@ export class StartUpWarnings {
     const fields = limited.filter(
       ({ kind, rules }) =>
         kind === 'field' &&
-        rules.some(({ level, shouldCount }) => level === 'handler' && shouldCount !== undefined),
+        rules.some(
+          ({ level, shouldCount, actualCost }) =>
+            level === 'handler' && (shouldCount ?? actualCost) !== undefined,
+        ),
     );
     if (fields.length === 0 || this.plans.fieldEnhancers().includes('interceptors')) return [];
     return [
       {
         code: 'FREQ_LIMIT_OUTCOME_UNKNOWN',
         message:
-          `Rules with countWhen count every call of ${joinNames(fields.map(({ name }) => name))}, because GraphQL does not ` +
-          "run interceptors for fields. Add 'interceptors' to fieldResolverEnhancers in the options of GraphQLModule.",
+          `Rules with countWhen count every call of ${joinNames(fields.map(({ name }) => name))}, and actualCost is not called, ` +
+          "because GraphQL does not run interceptors for fields. Add 'interceptors' to fieldResolverEnhancers in the options of GraphQLModule.",
       },
     ];
   }

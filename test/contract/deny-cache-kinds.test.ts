@@ -4,6 +4,7 @@ import type { Store } from '../../src/core/store.js';
 import { DenyCache } from '../../src/store/layers/deny-cache.js';
 import { checkOn, type CounterSpec, keyOf, specs, type Use, uses } from '../support/random-checks.js';
 import { timedRedis, type TimedRedis } from '../support/timed-subjects.js';
+import { refundAll } from '../support/refund-all.js';
 
 // The cache must save Redis calls, change no answer, and leave the same counters and blocks, with counters of all kinds.
 
@@ -79,7 +80,7 @@ describe('the deny cache on Redis, with counters of all kinds', () => {
     const waitMs = Math.max(0, ...denied.map(({ retryAfterMs }) => retryAfterMs));
     if (!passesAll(checks, ours)) expect(waitMs).toBeGreaterThan(0);
     else if (then === 'refund') {
-      await Promise.all([cache.refund(checks, ours), plain.store.refund(checks, redis)]);
+      await Promise.all([refundAll(cache, checks, ours), refundAll(plain.store, checks, redis)]);
     }
     if (then === 'reset') await Promise.all([cache.reset(checks), plain.store.reset(checks)]);
     return waitMs;

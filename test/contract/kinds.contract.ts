@@ -3,6 +3,7 @@ import type { Store } from '../../src/core/store.js';
 import { check } from '../support/check.js';
 import { BLOCK_MS, checkOf, KIND_CASES, type KindParts } from '../support/kind-checks.js';
 import type { TimedSubject } from '../support/timed-subjects.js';
+import { refundAll } from '../support/refund-all.js';
 
 const MAX = Number.MAX_SAFE_INTEGER;
 
@@ -170,15 +171,18 @@ export function describeKinds(name: string, start: () => Promise<TimedSubject>):
       it('refunds a charge once, and never below 0', async () => {
         const of = counter();
         const [first, second] = [await consume(of({ cost: 2 })), await consume(of())];
-        expect((await store.refund([of({ cost: 2 })], first))[0]).toMatchObject({ allowed: true, used: 1 });
-        expect((await store.refund([of({ cost: 2 })], first))[0]).toEqual(first[0]);
+        expect((await refundAll(store, [of({ cost: 2 })], first))[0]).toMatchObject({
+          allowed: true,
+          used: 1,
+        });
+        expect((await refundAll(store, [of({ cost: 2 })], first))[0]).toEqual(first[0]);
         expect(await peek(of())).toMatchObject({ used: 1 });
-        expect((await store.refund([of()], second))[0]).toMatchObject({
+        expect((await refundAll(store, [of()], second))[0]).toMatchObject({
           used: 0,
           remaining: 5,
           resetAfterMs: 0,
         });
-        await store.refund([of()], second);
+        await refundAll(store, [of()], second);
         expect(await peek(of())).toMatchObject({ used: 0, resetAfterMs: 0 });
         expect(await subject.timeLeft(of())).toBeUndefined();
       });
@@ -189,7 +193,7 @@ export function describeKinds(name: string, start: () => Promise<TimedSubject>):
         advance(result[0]!.resetAfterMs + 1);
         await one(of({ cost: 2 }));
         const before = await peek(of());
-        await store.refund([old], result);
+        await refundAll(store, [old], result);
         expect(await peek(of())).toEqual(before);
       });
 
@@ -198,7 +202,10 @@ export function describeKinds(name: string, start: () => Promise<TimedSubject>):
         const of = counter();
         const charged = await consume(of({ cost: 5 }));
         expect(await one(of())).toMatchObject({ blocked: true, retryAfterMs: BLOCK_MS });
-        expect((await store.refund([of({ cost: 5 })], charged))[0]).toMatchObject({ used: 5, allowed: true });
+        expect((await refundAll(store, [of({ cost: 5 })], charged))[0]).toMatchObject({
+          used: 5,
+          allowed: true,
+        });
         await consume(of({ cost: 9 }));
         await consume(of({ cost: 0 }));
         await consume(of({ countDenied: true, cost: 2 }));

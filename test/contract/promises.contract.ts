@@ -5,6 +5,7 @@ import { check } from '../support/check.js';
 import { checkOf } from '../support/kind-checks.js';
 import { periodAt } from '../support/random-checks.js';
 import type { TimedSubject } from '../support/timed-subjects.js';
+import { refundAll } from '../support/refund-all.js';
 
 // What each kind promises, for any history of requests, alone and several at a time, with denials that count and with refunds.
 
@@ -72,7 +73,7 @@ export function describePromises(name: string, start: () => Promise<TimedSubject
         const all = await Promise.all(requests.map(async (checks) => store.consume(checks, true)));
         for (const [i, results] of all.entries()) {
           if (!passesAll(requests[i]!, results)) continue;
-          if (isRefunded) await store.refund(requests[i]!, results);
+          if (isRefunded) await refundAll(store, requests[i]!, results);
           else passed.push({ atMs: clock.nowMs, cost: costs[i]! });
         }
       }

@@ -3,6 +3,7 @@ import { type Check, type CheckResult, passesAll } from '../../src/core/check.js
 import type { MaybePromise } from '../../src/core/maybe-promise.js';
 import { checkOn, type CounterSpec, skews, specs, type Use, uses } from '../support/random-checks.js';
 import { timedMemory, type TimedRedis, type TimedSubject } from '../support/timed-subjects.js';
+import { refundAll } from '../support/refund-all.js';
 
 // Memory against Redis, with counters of all kinds: the same random history at the same times, the same answers to the
 // millisecond.
@@ -100,7 +101,7 @@ class History {
     // no process knows the periods after the next one
     if (checks.some((check) => isLongOver(check, this.subjects[0]!.clock.nowMs))) return;
     // a second refund returns the results as they are
-    await this.same(checks, (store, i) => store.refund(checks, results[i]!));
+    await this.same(checks, (store, i) => refundAll(store, checks, results[i]!));
   }
 
   private checksOf(all: readonly Use[], skew = 0): Check[] {

@@ -49,10 +49,10 @@ describe.each(EVERYWHERE)('countWhen on %s, %s', (platform, kind) => {
       }
     }
     const { app, url } = await start([Several]);
-    const refund = jest.spyOn(app.get<Store>(FREQ_LIMIT_STORE), 'refund');
+    const settle = jest.spyOn(app.get<Store>(FREQ_LIMIT_STORE), 'settle');
     expect(remaining(await fetch(url))).toEqual({ minute: 3, hour: 9, day: 49 });
     expect(await statuses(5, () => fetch(url))).toEqual([200, 200, 200, 200, 200]);
-    expect(refund.mock.calls.map(([checks]) => checks.map(({ name }) => name))).toEqual(
+    expect(settle.mock.calls.map(([checks]) => checks.map(({ name }) => name))).toEqual(
       Array.from({ length: 6 }, () => ['minute', 'hour']),
     );
   });

@@ -10,7 +10,13 @@ import {
 } from '@nestjs/swagger';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FreqLimit, type FreqLimitOptions, SkipFreqLimit } from 'nestjs-freq-limit';
+import {
+  FreqLimit,
+  FreqLimitCharge,
+  type FreqLimitCharges,
+  type FreqLimitOptions,
+  SkipFreqLimit,
+} from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, startApp } from '../support/app.js';
 
 afterEach(closeApps);
@@ -134,6 +140,26 @@ describe.each(PLATFORMS)('an OpenAPI document on %s', (platform) => {
 });
 
 describe('an OpenAPI document', () => {
+  it('of a handler that settles its charges is the same as without them', async () => {
+    @Controller('chat')
+    class Chat {
+      @Get('plain')
+      @FreqLimit({ ...minute, name: 'tokens' })
+      plain() {
+        return 'ok';
+      }
+      @Get('charged')
+      @FreqLimit({ ...minute, name: 'tokens', cost: 2, actualCost: () => 1, maxShare: 1 })
+      charged(@FreqLimitCharge('tokens') charge: FreqLimitCharge, @FreqLimitCharge() charges: FreqLimitCharges) {
+        return [charge, charges].length;
+      }
+    }
+    const { paths, components } = await documentOf([Chat]);
+    const [plain, charged] = ['plain', 'charged'].map((path) => paths[`/chat/${path}`]?.get);
+    expect({ ...charged, operationId: '' }).toEqual({ ...plain, operationId: '' });
+    expect(components?.schemas).toEqual({});
+  });
+
   it('keeps the documentation of the handler, and its default success response', async () => {
     const document = await documentOf([Cats]);
     expect(Object.keys(responsesOf(document, '/cats/made', 'post'))).toEqual(['202', '429', '503']);

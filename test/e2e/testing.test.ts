@@ -4,6 +4,7 @@ import { APP_GUARD } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import {
   FreqLimit,
+  FreqLimitCharge,
   FreqLimitGuard,
   FreqLimitModule,
   type FreqLimitOptions,
@@ -104,6 +105,31 @@ describe.each(PLATFORMS)('an application under test on %s', (platform) => {
     const start = () => serve(platform, SYNC, (builder) => useMemoryStore(builder));
     const [a, b] = await Promise.all([start(), start()]);
     for (const { url } of [a, b]) await expectLimited(() => fetch(url), { passes: 2, retryAfter: 60 });
+  });
+});
+
+describe.each(PLATFORMS)('real costs under test on %s', (platform) => {
+  @Controller()
+  class Chat {
+    @Get()
+    @FreqLimit({ name: 'tokens', window: '1m', limit: 150, cost: 100, actualCost: () => 50 })
+    @FreqLimit({ name: 'money', window: '1m', limit: 9 })
+    async ask(@FreqLimitCharge('money') charge: FreqLimitCharge) {
+      await charge.settle(3);
+      return charge.cost;
+    }
+  }
+  const parts: ModuleMetadata = { imports: [FreqLimitModule.forRoot(OPTIONS)], controllers: [Chat] };
+
+  it('are settled in memory', async () => {
+    const { url } = await serve(platform, parts, (builder) => useMemoryStore(builder, new TestClock()));
+    await expectLimited(() => fetch(url), { passes: 2, retryAfter: 60 });
+  });
+
+  it('are settled nowhere if limits are disabled', async () => {
+    const { url } = await serve(platform, parts, disableLimits);
+    expect(await (await fetch(url)).json()).toBe(0);
+    await expectNotLimited(() => fetch(url), { requests: 3 });
   });
 });
 

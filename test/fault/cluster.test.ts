@@ -18,6 +18,7 @@ import {
   used,
 } from './cluster-suite.js';
 import { leftByRefunds, MIXED } from './kinds.js';
+import { refundAll } from '../support/refund-all.js';
 
 clusterSuite();
 
@@ -172,7 +173,7 @@ describe('a sound cluster', () => {
         await until(async () => (await countersOf(shop)).length === 0);
         await consume(shop, ...checks);
         const before = await countersOf(shop);
-        const given = await shop.store.refund(checks, results);
+        const given = await refundAll(shop.store, checks, results);
         const after = await countersOf(shop);
         expect(before.map(({ used: units }) => units)).toEqual([1, 1]);
         expect(given.map(({ used: units }) => units)).toEqual([1, 1]);
@@ -189,12 +190,12 @@ describe('a sound cluster', () => {
       );
       const past = await shop.store.consume(ended, true);
       await until(async () => (await countersOf(shop)).length === 0);
-      await shop.store.refund(ended, past);
+      await refundAll(shop.store, ended, past);
       expect(await countersOf(shop)).toEqual([]);
       const lasting = shop.on('long', 'c', { limit: 5, cost: 3 });
       const results = await shop.store.consume([lasting], true);
       await cluster.client(cluster.primaries[homeOf(shop, lasting)]!).decr(shop.keyOf(lasting));
-      for (let i = 0; i < 2; i++) await shop.store.refund([lasting], results);
+      for (let i = 0; i < 2; i++) await refundAll(shop.store, [lasting], results);
       expect(await countersOf(shop)).toEqual([]);
     });
   });

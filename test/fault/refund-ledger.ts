@@ -11,14 +11,14 @@ export type RefundOutcome = 'pending' | 'given' | 'unanswered';
  */
 export class RefundLedger {
   private readonly outcomes = new Map<Check, RefundOutcome>();
-  private readonly original = Object.getOwnPropertyDescriptor(RedisStore.prototype, 'refund')!;
+  private readonly original = Object.getOwnPropertyDescriptor(RedisStore.prototype, 'settle')!;
 
   constructor() {
     const { outcomes } = this;
-    const refund = this.original.value as RedisStore['refund'];
-    RedisStore.prototype.refund = async function (checks, results, isInTime) {
+    const settle = this.original.value as RedisStore['settle'];
+    RedisStore.prototype.settle = async function (checks, results, costs, isInTime) {
       for (const check of checks) outcomes.set(check, 'pending');
-      const after = await refund.call(this, checks, results, isInTime);
+      const after = await settle.call(this, checks, results, costs, isInTime);
       // a refund without an answer leaves the result unchanged
       checks.forEach((check, i) =>
         outcomes.set(check, isGiven(results[i], after[i]) ? 'given' : 'unanswered'),
@@ -41,7 +41,7 @@ export class RefundLedger {
   }
 
   stop(): void {
-    Object.defineProperty(RedisStore.prototype, 'refund', this.original);
+    Object.defineProperty(RedisStore.prototype, 'settle', this.original);
   }
 }
 

@@ -14,6 +14,7 @@ import { RefundLedger } from './refund-ledger.js';
 import { type TroubledServer, troubledWayTo } from './scene.js';
 import { StallClock } from './stall-clock.js';
 import { troubleFor } from './troubles.js';
+import { refundAll } from '../support/refund-all.js';
 
 const SECONDS = Number(process.env['SOAK_SECONDS'] ?? 8);
 const SEED = Number(process.env['SOAK_SEED'] ?? Math.floor(Math.random() * 1e9));
@@ -135,7 +136,7 @@ async function send(
   stalls: StallClock,
 ): Promise<SentRequest> {
   const [fromMs, before] = [performance.now(), stalls.totalMs()];
-  // a store without slots refunds only checks that were declared refundable
+  // a store without slots refunds only checks that were declared settleable
   const results = await Promise.resolve(store.consume(checks, true)).catch((): undefined => undefined);
   const waitMs = performance.now() - fromMs;
   return { checks, results, waitMs, stallMs: stalls.totalMs() - before };
@@ -144,7 +145,7 @@ async function send(
 async function giveBack({ store }: ClusterStore, { checks, results }: SentRequest): Promise<void> {
   if (results?.every(({ allowed }: CheckResult) => allowed) !== true) return;
   await sleep(20 * Math.random());
-  await store.refund(checks, results);
+  await refundAll(store, checks, results);
 }
 
 async function unitsOn(servers: readonly Server[], namespace: string): Promise<Map<string, Stored>> {

@@ -18,7 +18,7 @@ export type MixedRequest =
 /** The decisions of a request, or the error of a key that is not a counter. */
 export type Answer = readonly Decision[] | string;
 
-const KINDS = { 'fixed-window': 1, calendar: 2, 'sliding-window': 3, 'token-bucket': 4 };
+const KINDS = { 'fixed-window': 1, calendar: 2, 'sliding-window': 3, 'token-bucket': 4, concurrency: 5 };
 const WITH_BLOCK = 10;
 const NO_LIMIT = -1;
 const READ_REQUESTS = -1;

@@ -47,7 +47,7 @@ function guardWith({ rules = [{}], options, consume = allowed, adapters = {} }: 
       steps.push('consume');
       return consume(...args);
     }),
-    refund: jest.fn<Store['refund']>((_, results) => [...results]),
+    settle: jest.fn<Store['settle']>((_, results) => [...results]),
   };
   const resolved: Partial<ResolvedOptions> = {
     headers: 'retry-after',
@@ -156,7 +156,7 @@ describe('an allowed request', () => {
     await guard.canActivate(context);
     expect(store.consume.mock.calls[0]?.[1]).toBe(true);
     await takeUnsettled(context)?.settle?.({ succeeded: true, error: undefined });
-    expect(store.refund.mock.calls.map(([checks]) => checks.map(({ name }) => name))).toEqual([['a']]);
+    expect(store.settle.mock.calls.map(([checks]) => checks.map(({ name }) => name))).toEqual([['a']]);
     expect(takeUnsettled(context)).toBeUndefined();
   });
 });

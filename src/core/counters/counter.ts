@@ -1,11 +1,12 @@
 import type { Block, CounterKind } from '../counter-kind.js';
 import { type CalendarState, calendarWindow } from './calendar-window.js';
+import { concurrency, type LeasesState } from './concurrency.js';
 import type { CounterOf, Counting } from './counting.js';
 import { type FixedState, fixedWindow } from './fixed-window.js';
 import { type SlidingState, slidingWindow } from './sliding-window.js';
 import { type BucketState, tokenBucket } from './token-bucket.js';
 
-export type CounterState = FixedState | CalendarState | SlidingState | BucketState;
+export type CounterState = FixedState | CalendarState | SlidingState | BucketState | LeasesState;
 
 /** A counter as a store keeps it. Decisions change it. */
 export interface Counter {
@@ -37,6 +38,7 @@ const COUNTINGS = {
   calendar: calendarWindow,
   'sliding-window': slidingWindow,
   'token-bucket': tokenBucket,
+  concurrency,
 };
 
 /** How a counter counts. A counter has only states of its own kind. */
@@ -100,7 +102,7 @@ export function expiresAtMs(counter: Counter, of: CountedCheck, nowMs: number): 
   const { blockedUntilMs = nowMs, offences } = counter;
   const untilMs = Math.max(nowMs, blockedUntilMs, (offences?.untilMs ?? 0) + 1);
   if (state === undefined) return untilMs;
-  // the last millisecond of a fixed window belongs to it
-  const last = of.kind.type === 'fixed-window' ? 1 : 0;
-  return Math.max(untilMs, nowMs + countingOf(of).resetAfterMs(state, of, nowMs) + last);
+  const counting = countingOf(of);
+  const keptForMs = counting.keptForMs?.(state, of, nowMs) ?? counting.resetAfterMs(state, of, nowMs);
+  return Math.max(untilMs, nowMs + keptForMs);
 }

@@ -9,6 +9,8 @@ export interface CounterOf<K extends CounterKind = CounterKind> {
   readonly windowMs: number;
   /** Units allowed in a window; of a bucket, the units that flow in per window. */
   readonly limit: number;
+  /** The lease that the check takes, if it counts what runs now. */
+  readonly lease?: string | undefined;
 }
 
 /**
@@ -35,6 +37,9 @@ export interface Counting<K extends CounterKind, S> {
 
   /** Milliseconds until the counter is as new. */
   resetAfterMs(state: S, of: CounterOf<K>, nowMs: number): number;
+
+  /** Milliseconds until the state holds nothing that matters; default: until the counter is as new. */
+  keptForMs?(state: S, of: CounterOf<K>, nowMs: number): number;
 
   /** Milliseconds until `need` of its units count no more. If it has not so many, until it is as new, or for a window. */
   retryAfterMs(state: S | undefined, need: number, of: CounterOf<K>, nowMs: number): number;

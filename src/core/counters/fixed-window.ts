@@ -23,6 +23,8 @@ export const fixedWindow: Counting<FixedWindow, FixedState> = {
     return units < state.used ? { ...state, used: state.used - units } : undefined;
   },
   resetAfterMs: ({ endsAtMs }, _of, nowMs) => endsAtMs - nowMs,
+  // the last millisecond belongs to it
+  keptForMs: ({ endsAtMs }, _of, nowMs) => endsAtMs - nowMs + 1,
   retryAfterMs: (state, _need, { windowMs }, nowMs) =>
     state === undefined ? windowMs : state.endsAtMs - nowMs + 1,
   longestMs: ({ windowMs }) => windowMs,

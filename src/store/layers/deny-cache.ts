@@ -36,13 +36,13 @@ export class DenyCache extends StoreLayer implements Store {
     super(store);
   }
 
-  consume(checks: readonly Check[], refundable?: boolean): MaybePromise<CheckResult[]> {
+  consume(checks: readonly Check[], settleable?: boolean): MaybePromise<CheckResult[]> {
     const sentAtMs = this.clock();
     if (!this.counts.isEmpty(sentAtMs) && this.denies(checks, sentAtMs)) {
       return checks.map((check) => this.resultOf(check, sentAtMs));
     }
     const { generation } = this;
-    return this.store.consume(checks, refundable, undefined, {
+    return this.store.consume(checks, settleable, undefined, {
       onResults: (results) => {
         if (generation === this.generation && isDenialOfStore(checks, results))
           this.counts.add(checks, results, sentAtMs, this.clock());
@@ -55,10 +55,18 @@ export class DenyCache extends StoreLayer implements Store {
     return this.store.peek(checks);
   }
 
-  refund(checks: readonly Check[], results: readonly CheckResult[]): MaybePromise<CheckResult[]> {
+  settle(
+    checks: readonly Check[],
+    results: readonly CheckResult[],
+    costs: readonly number[],
+  ): MaybePromise<CheckResult[]> {
     this.generation++;
     this.counts.forget(checks);
-    return this.store.refund(checks, results);
+    return this.store.settle(checks, results, costs);
+  }
+
+  renew(checks: readonly Check[]): MaybePromise<(boolean | undefined)[]> {
+    return this.store.renew(checks);
   }
 
   reset(checks: readonly Check[]): MaybePromise<void> {

@@ -17,14 +17,14 @@ export class FallbackStore extends StoreLayer implements Store {
 
   consume(
     checks: readonly Check[],
-    refundable?: boolean,
+    settleable?: boolean,
     queuedAtMs?: number,
     hooks?: OutcomeHooks,
   ): MaybePromise<CheckResult[]> {
-    return this.store.consume(checks, refundable, queuedAtMs, {
+    return this.store.consume(checks, settleable, queuedAtMs, {
       onResults: hooks?.onResults,
       onError: (error) =>
-        this.withoutStore(error, checks, (counted) => this.fallback.consume(counted, refundable)),
+        this.withoutStore(error, checks, (counted) => this.fallback.consume(counted, settleable)),
     });
   }
 
@@ -36,21 +36,26 @@ export class FallbackStore extends StoreLayer implements Store {
     );
   }
 
-  async refund(
+  async settle(
     checks: readonly Check[],
     results: readonly CheckResult[],
+    costs: readonly number[],
     isInTime?: boolean,
   ): Promise<CheckResult[]> {
     const shares = checks.map((check) => this.share(check));
     const [ofStore, ofFallback] = await Promise.all([
-      this.store.refund(...onlyFrom('store', checks, results), isInTime),
-      this.fallback.refund(...onlyFrom('memory', shares, results)),
+      this.store.settle(...onlyFrom('store', checks, results, costs), isInTime),
+      this.fallback.settle(...onlyFrom('memory', shares, results, costs)),
     ]);
-    const refunded = { store: ofStore.values(), memory: ofFallback.values() };
+    const settled = { store: ofStore.values(), memory: ofFallback.values() };
     return results.map((result) => {
       const { source } = result;
-      return source === 'store' || source === 'memory' ? (refunded[source].next().value ?? result) : result;
+      return source === 'store' || source === 'memory' ? (settled[source].next().value ?? result) : result;
     });
+  }
+
+  renew(checks: readonly Check[]): MaybePromise<(boolean | undefined)[]> {
+    return this.store.renew(checks);
   }
 
   async reset(checks: readonly Check[]): Promise<void> {
@@ -97,12 +102,13 @@ export class FallbackStore extends StoreLayer implements Store {
   }
 }
 
-/** The checks whose results have this source, and these results. */
+/** The checks whose results have this source, these results, and their costs. */
 function onlyFrom(
   source: Source,
   checks: readonly Check[],
   results: readonly CheckResult[],
-): [Check[], CheckResult[]] {
+  costs: readonly number[],
+): [Check[], CheckResult[], number[]] {
   const hasSource = (_: unknown, i: number): boolean => results[i]?.source === source;
-  return [checks.filter(hasSource), results.filter(hasSource)];
+  return [checks.filter(hasSource), results.filter(hasSource), costs.filter(hasSource)];
 }

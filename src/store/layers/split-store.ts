@@ -46,13 +46,13 @@ export class SplitStore extends StoreLayer implements Store {
 
   consume(
     checks: readonly Check[],
-    refundable?: boolean,
+    settleable?: boolean,
     queuedAtMs?: number,
     hooks?: OutcomeHooks,
   ): MaybePromise<CheckResult[]> {
     const groups = groupChecks(checks, this.groupOf);
     return groups.length === 1
-      ? this.store.consume(checks, refundable, queuedAtMs, hooks)
+      ? this.store.consume(checks, settleable, queuedAtMs, hooks)
       : withHooks(this.consumeGroups(checks, groups), hooks);
   }
 
@@ -70,12 +70,12 @@ export class SplitStore extends StoreLayer implements Store {
 
   /** What a request is split over. Its refunds are part of the request, so they end within its time. */
   private readonly groupStore: PeekingStore = {
-    consume: (checks, refundable, queuedAtMs) => this.store.consume(checks, refundable, queuedAtMs),
+    consume: (checks, settleable, queuedAtMs) => this.store.consume(checks, settleable, queuedAtMs),
     peek: (checks) => this.store.peek(checks),
-    refund: (checks, results) => {
+    settle: (checks, results, costs) => {
       // results of calls in progress are cached all the same, or no denial of a split request would ever be cached
       this.cachedCounts?.forget(checks);
-      return this.store.refund(checks, results, true);
+      return this.store.settle(checks, results, costs, true);
     },
   };
 
@@ -85,13 +85,23 @@ export class SplitStore extends StoreLayer implements Store {
     return inOriginalOrder(groups, results);
   }
 
-  async refund(checks: readonly Check[], results: readonly CheckResult[]): Promise<CheckResult[]> {
+  async settle(
+    checks: readonly Check[],
+    results: readonly CheckResult[],
+    costs: readonly number[],
+  ): Promise<CheckResult[]> {
     const groups = groupChecks(checks, this.groupOf);
-    const refunded = groups.map(async (group) => {
-      const resultsOfGroup = results.filter((_, index) => group.indexes.includes(index));
-      return this.store.refund(group.checks, resultsOfGroup);
+    const settled = groups.map(async ({ checks: ofGroup, indexes }) => {
+      const isOfGroup = (_: unknown, index: number): boolean => indexes.includes(index);
+      return this.store.settle(ofGroup, results.filter(isOfGroup), costs.filter(isOfGroup));
     });
-    return inOriginalOrder(groups, await Promise.all(refunded));
+    return inOriginalOrder(groups, await Promise.all(settled));
+  }
+
+  async renew(checks: readonly Check[]): Promise<(boolean | undefined)[]> {
+    const groups = groupChecks(checks, this.groupOf);
+    const renewed = await Promise.all(groups.map(async (group) => this.store.renew(group.checks)));
+    return inOriginalOrder(groups, renewed);
   }
 
   async reset(checks: readonly Check[]): Promise<void> {

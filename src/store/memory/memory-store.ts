@@ -73,9 +73,9 @@ export class MemoryStore implements Store {
   }
 
   // Like lua/consume.lua: charges all checks, and undoes what does not count if one of them denies.
-  consume(checks: readonly Check[], refundable = false): CheckResult[] {
+  consume(checks: readonly Check[], settleable = false): CheckResult[] {
     const nowMs = Math.floor(this.clock());
-    if (this.isMixed(checks, nowMs)) return this.consumeMixed(checks, refundable, nowMs);
+    if (this.isMixed(checks, nowMs)) return this.consumeMixed(checks, settleable, nowMs);
     const steps = checks.map((check) => this.charge(check, nowMs));
     const passes = steps.every(({ allowed }) => allowed);
     if (!passes) undoCharges(steps);
@@ -83,7 +83,7 @@ export class MemoryStore implements Store {
     for (const { check, used, charged } of steps) {
       if (charged > 0 && used === charged) this.counters.tidy(check.group, nowMs);
     }
-    if (refundable) this.noteCharges(steps, results, passes);
+    if (settleable) this.noteCharges(steps, results, passes);
     return results;
   }
 
@@ -92,15 +92,20 @@ export class MemoryStore implements Store {
     return checks.map((check) => this.peekAt(check, nowMs));
   }
 
-  refund(checks: readonly Check[], results: readonly CheckResult[]): CheckResult[] {
+  settle(checks: readonly Check[], results: readonly CheckResult[], costs: readonly number[]): CheckResult[] {
     const nowMs = Math.floor(this.clock());
-    const isRefunded = checks.map((check, i) => this.refundOne(check, results[i], nowMs));
+    const isRefunded = checks.map((check, i) => costs[i] === 0 && this.refundOne(check, results[i], nowMs));
     return results.map((result, i) => {
       const check = checks[i];
       return check !== undefined && isRefunded[i] === true
         ? toRefundedResult(check, result, this.peekAt(check, nowMs))
         : result;
     });
+  }
+
+  renew(checks: readonly Check[]): boolean[] {
+    const nowMs = Math.floor(this.clock());
+    return checks.map((check) => this.mixed.renew(check, this.times(nowMs)));
   }
 
   reset(checks: readonly Check[]): void {
@@ -131,11 +136,11 @@ export class MemoryStore implements Store {
     );
   }
 
-  private consumeMixed(checks: readonly Check[], refundable: boolean, nowMs: number): CheckResult[] {
+  private consumeMixed(checks: readonly Check[], settleable: boolean, nowMs: number): CheckResult[] {
     return this.mixed.consume(
       checks,
       this.times(nowMs),
-      refundable ? (result, charge) => this.mixedCharges.set(result, charge) : undefined,
+      settleable ? (result, charge) => this.mixedCharges.set(result, charge) : undefined,
     );
   }
 

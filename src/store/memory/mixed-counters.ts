@@ -1,12 +1,14 @@
 import { capacityOf } from '../../core/counter-kind.js';
 import { type Check, type CheckResult, type Source, toMeasuredResult } from '../../core/check.js';
 import type { CalendarState } from '../../core/counters/calendar-window.js';
+import { type LeasesState, renewLease } from '../../core/counters/concurrency.js';
 import {
   type Counter as Counted,
   countingOf,
   expiresAtMs,
   isBlocked,
   newCounter,
+  stateAt,
 } from '../../core/counters/counter.js';
 import { decide, type Decision, peek, refund } from '../../core/counters/decide.js';
 import type { FixedState } from '../../core/counters/fixed-window.js';
@@ -93,6 +95,23 @@ export class MixedCounters {
     const entry = { check: byStoreClock(check, times), counter, counted: load(counter, check, times) };
     refund(entry.check, entry.counted, token - clockOffset(check, times), times.nowMs);
     this.save(entry, times);
+  }
+
+  /** Gives a lease its full life again. Returns whether it was still there. */
+  renew(check: Check, times: Times): boolean {
+    this.isUsed = true;
+    const { nowMs } = times;
+    const counter = this.counters.get(check, nowMs) ?? this.counters.open(check, nowMs);
+    const counted = load(counter, check, times);
+    const { state, wasThere } = renewLease(
+      stateAt(counted, check, nowMs) as LeasesState | undefined,
+      check,
+      nowMs,
+    );
+    counted.state = state;
+    this.save({ check, counter, counted }, times);
+    this.counters.tidy(check.group, nowMs);
+    return wasThere;
   }
 
   private resultOf(check: Check, decision: Decision | undefined): CheckResult {

@@ -4,7 +4,7 @@ import { Batch, PendingRequest } from './batch.js';
 import type { ConsumeCalls } from './consume-calls.js';
 import { Deadline } from './deadline.js';
 import { prefixWithTag } from './hash-tags.js';
-import type { Refunds } from './refunds.js';
+import type { Settlements } from './settlements.js';
 
 /** How long a slot is taken to be moving after a call has failed because of that. */
 const MOVING_MS = 1_000;
@@ -20,7 +20,7 @@ export class BatchSender {
 
   constructor(
     private readonly calls: ConsumeCalls,
-    private readonly refunds: Refunds,
+    private readonly settlements: Settlements,
     private readonly timeoutMs: number,
   ) {}
 
@@ -55,10 +55,10 @@ export class BatchSender {
     const { checks, charging } = request;
     const store: GroupStore = {
       consume: (group) => {
-        const onTokens = charging ? this.refunds.noteCharges(group, deadline) : undefined;
+        const onTokens = charging ? this.settlements.noteCharges(group, deadline) : undefined;
         return this.sendAlone(new PendingRequest(group, charging, onTokens), deadline);
       },
-      refund: (group, results) => this.refunds.refund(group, results, true),
+      settle: (group, results, costs) => this.settlements.settle(group, results, costs, true),
     };
     try {
       const groups = groupChecks(checks, ({ key }) => key);

@@ -6,7 +6,7 @@ import { toInteger, UnexpectedReplyError } from './reply-values.js';
 
 // The only place that knows the positions of the arguments and the reply of lua/consume-mixed.lua.
 
-const KINDS = { 'fixed-window': 1, calendar: 2, 'sliding-window': 3, 'token-bucket': 4 };
+const KINDS = { 'fixed-window': 1, calendar: 2, 'sliding-window': 3, 'token-bucket': 4, concurrency: 5 };
 const WITH_BLOCK = 10;
 const NO_LIMIT = -1;
 /** Instead of the cost of a run: the requests must be decided one by one. */

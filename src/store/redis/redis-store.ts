@@ -15,7 +15,7 @@ import { FullServers } from './full-servers.js';
 import { type HashTags, prefixWithTag } from './hash-tags.js';
 import { Probes } from './probes.js';
 import { isClient, type RedisOption } from './redis-option.js';
-import { Refunds } from './refunds.js';
+import { Settlements } from './settlements.js';
 import { Sender } from './sender.js';
 import { ServerHealth } from './server-health.js';
 import { Servers } from './servers.js';
@@ -54,7 +54,7 @@ interface RedisStoreParts {
   readonly connection: Connection;
   readonly sender: Sender;
   readonly fullServers: FullServers;
-  readonly refunds: Refunds;
+  readonly settlements: Settlements;
   readonly batches: BatchSender;
   readonly coalescer: Coalescer;
   readonly probes: Probes;
@@ -84,12 +84,22 @@ export class RedisStore implements Store {
     const sender = new Sender(connection);
     const fullServers = new FullServers();
     const limitedLog = log.limited(LOG_PERIOD_MS);
-    const refunds = new Refunds({ sender, servers, health, timeoutMs, log: limitedLog });
+    const settlements = new Settlements({ sender, servers, health, timeoutMs, log: limitedLog });
     const calls = new ConsumeCalls({ sender, servers, health, fullServers, log: limitedLog });
-    const batches = new BatchSender(calls, refunds, timeoutMs);
+    const batches = new BatchSender(calls, settlements, timeoutMs);
     const coalescer = new Coalescer(new TurnWriter(client, batches), coalesce);
     const probes = new Probes(batches, servers, health, namespace);
-    const parts = { servers, health, connection, sender, fullServers, refunds, batches, coalescer, probes };
+    const parts = {
+      servers,
+      health,
+      connection,
+      sender,
+      fullServers,
+      settlements,
+      batches,
+      coalescer,
+      probes,
+    };
     return new RedisStore(options, parts);
   }
 
@@ -99,23 +109,28 @@ export class RedisStore implements Store {
 
   consume(
     checks: readonly Check[],
-    refundable = false,
+    settleable = false,
     queuedAtMs?: number,
     hooks?: OutcomeHooks,
   ): Promise<CheckResult[]> {
-    return this.run(checks, true, refundable, queuedAtMs, hooks);
+    return this.run(checks, true, settleable, queuedAtMs, hooks);
   }
 
   peek(checks: readonly Check[]): Promise<CheckResult[]> {
     return this.run(checks, false, false);
   }
 
-  refund(
+  settle(
     checks: readonly Check[],
     results: readonly CheckResult[],
+    costs: readonly number[],
     isInTime = false,
   ): Promise<CheckResult[]> {
-    return this.parts.refunds.refund(this.withHashTags(checks), results, isInTime);
+    return this.parts.settlements.settle(this.withHashTags(checks), results, costs, isInTime);
+  }
+
+  renew(checks: readonly Check[]): Promise<(boolean | undefined)[]> {
+    return Promise.resolve(checks.map(() => true));
   }
 
   async reset(checks: readonly Check[]): Promise<void> {
@@ -158,21 +173,21 @@ export class RedisStore implements Store {
   private run(
     checks: readonly Check[],
     charging: boolean,
-    refundable: boolean,
+    settleable: boolean,
     queuedAtMs?: number,
     hooks?: OutcomeHooks,
   ): Promise<CheckResult[]> {
     const tagged = this.withHashTags(checks);
     const [first] = tagged;
     if (first === undefined) return Promise.resolve([]);
-    const { servers, health, refunds, batches, coalescer } = this.parts;
+    const { servers, health, settlements, batches, coalescer } = this.parts;
     if (!this.mayCall(servers.of(first.key), tagged, charging)) {
       health.logOutage();
       return withHooks(Promise.reject(health.toError()), hooks);
     }
     const deadline =
       queuedAtMs === undefined ? undefined : Deadline.since(queuedAtMs, this.options.timeoutMs);
-    const onTokens = refundable ? refunds.noteCharges(tagged, deadline) : undefined;
+    const onTokens = settleable ? settlements.noteCharges(tagged, deadline) : undefined;
     const request = new PendingRequest(tagged, charging, onTokens, hooks);
     // a request that has waited already has less time than others, so it is sent on its own
     if (deadline !== undefined) return batches.sendAlone(request, deadline);

@@ -119,8 +119,8 @@ describe('a block that a denied request would begin', () => {
 
 function peekingStore(store: MemoryStore): PeekingStore {
   return {
-    consume: (checks, refundable) => store.consume(checks, refundable),
+    consume: (checks, settleable) => store.consume(checks, settleable),
     peek: (checks) => store.peek(checks),
-    refund: (checks, results) => store.refund(checks, results),
+    settle: (checks, results, costs) => store.settle(checks, results, costs),
   };
 }

@@ -25,23 +25,23 @@ function memory() {
 function failing(errors: Readonly<Record<string, Error>> = {}) {
   const { store } = memory();
   const refunds: string[] = [];
-  const refundables: boolean[] = [];
+  const settleables: boolean[] = [];
   const groupStore: GroupStore = {
-    consume: async (checks, refundable) => {
-      refundables.push(refundable);
+    consume: async (checks, settleable) => {
+      settleables.push(settleable);
       const error = errors[groupOf(checks[0]!)];
       if (error !== undefined) throw error;
-      return store.consume(checks, refundable);
+      return store.consume(checks, settleable);
     },
-    refund: async (checks, results) => {
+    settle: async (checks, results, costs) => {
       refunds.push(...checks.map(({ key }) => key));
-      return store.refund(checks, results);
+      return store.settle(checks, results, costs);
     },
   };
   const used = (key: string): number => store.peek([check(key)])[0]!.used;
   const consume = (...checks: Check[]): Promise<CheckResult[]> =>
     consumeInGroups(groupChecks(checks, groupOf), groupStore);
-  return { consume, refunds, refundables, used, store };
+  return { consume, refunds, settleables, used, store };
 }
 
 const keysOf = (results: readonly CheckResult[]): string[] => results.map(({ name }) => name);
@@ -90,7 +90,7 @@ describe('inOriginalOrder', () => {
 
 describe('a request in groups', () => {
   it('is charged if all groups allow it', async () => {
-    const { consume, refunds, refundables, used } = failing();
+    const { consume, refunds, settleables, used } = failing();
     const results = await consume(five('b'), five('a', { cost: 2 }), five('b'), five('c', { cost: 0 }));
     expect(keysOf(results)).toEqual(['b', 'a', 'b', 'c']);
     expect(results.map((one) => [one.allowed, one.used])).toEqual([
@@ -101,7 +101,7 @@ describe('a request in groups', () => {
     ]);
     expect(['a', 'b', 'c'].map(used)).toEqual([2, 2, 0]);
     expect(refunds).toEqual([]);
-    expect(refundables).toEqual([true, true, true]);
+    expect(settleables).toEqual([true, true, true]);
   });
 
   it('is refunded in the other groups if one group denies it', async () => {
@@ -176,11 +176,11 @@ describe('a request in groups', () => {
   it('fails if the store throws instead of rejecting', async () => {
     const { store } = memory();
     const thrower: GroupStore = {
-      consume: (checks, refundable) => {
+      consume: (checks, settleable) => {
         if (checks[0]!.key === 'b') throw new Error('at once');
-        return store.consume(checks, refundable);
+        return store.consume(checks, settleable);
       },
-      refund: (checks, results) => store.refund(checks, results),
+      settle: (checks, results, costs) => store.settle(checks, results, costs),
     };
     const groups = groupChecks([five('a'), five('b'), five('c')], groupOf);
     await expect(consumeInGroups(groups, thrower)).rejects.toThrow('at once');
@@ -191,15 +191,15 @@ describe('a request in groups', () => {
     const { store } = memory();
     const steps: string[] = [];
     const slow: GroupStore = {
-      consume: async (checks, refundable) => {
+      consume: async (checks, settleable) => {
         const [{ key }] = checks as [Check];
         for (let turn = 0; turn < (key === 'c' ? 20 : 0); turn++) await Promise.resolve();
         steps.push(`consume ${key}`);
-        return store.consume(checks, refundable);
+        return store.consume(checks, settleable);
       },
-      refund: (checks, results) => {
+      settle: (checks, results, costs) => {
         steps.push(`refund ${checks[0]!.key}`);
-        return store.refund(checks, results);
+        return store.settle(checks, results, costs);
       },
     };
     await consumeInGroups(groupChecks([five('a'), shut('b'), five('c')], groupOf), slow);
@@ -212,10 +212,10 @@ describe('a request in groups', () => {
     const shared = new MemoryStore(100, quiet, () => 1_000_000, 'memory');
     const half = (checks: readonly Check[]): Check[] => checks.map((one) => ({ ...one, limit: 2 }));
     const groupStore: GroupStore = {
-      consume: (checks, refundable) =>
-        checks[0]!.key === 'a' ? shared.consume(half(checks), refundable) : store.consume(checks, refundable),
-      refund: (checks, results) =>
-        checks[0]!.key === 'a' ? shared.refund(checks, results) : store.refund(checks, results),
+      consume: (checks, settleable) =>
+        checks[0]!.key === 'a' ? shared.consume(half(checks), settleable) : store.consume(checks, settleable),
+      settle: (checks, results, costs) =>
+        checks[0]!.key === 'a' ? shared.settle(checks, results, costs) : store.settle(checks, results, costs),
     };
     const [first] = await consumeInGroups(groupChecks([five('a'), shut('b')], groupOf), groupStore);
     expect(first).toMatchObject({ limit: 2, used: 0, remaining: 2, source: 'memory', allowed: true });
@@ -238,19 +238,19 @@ describe('a request in groups that is peeked at first', () => {
       peekBeforeConsume(
         groupChecks(checks, groupOf),
         {
-          consume: async (its, refundable, queuedAtMs) => {
+          consume: async (its, settleable, queuedAtMs) => {
             afterPeeks();
             note('consume', its);
             queuedAt.push(queuedAtMs);
-            return store.consume(its, refundable);
+            return store.consume(its, settleable);
           },
           peek: async (its) => {
             note('peek', its);
             return store.peek(its);
           },
-          refund: async (its, results) => {
+          settle: async (its, results, costs) => {
             note('refund', its);
-            return store.refund(its, results);
+            return store.settle(its, results, costs);
           },
         },
         123,
@@ -340,7 +340,7 @@ describe('a request in groups that is peeked at first', () => {
       groupChecks([five('a'), shut('b')], groupOf),
       {
         consume: () => [],
-        refund: () => [],
+        settle: () => [],
         peek: ([first]) => (first!.key === 'a' ? [open] : memory().store.peek([first!])),
       },
       0,

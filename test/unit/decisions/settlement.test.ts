@@ -1,11 +1,13 @@
 import { type ExecutionContext, HttpException } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import type { Check, CheckResult } from '../../../src/core/check.js';
-import type { StatusResponse } from '../../../src/decisions/outcome.js';
+import type { HandlerEnd } from '../../../src/decisions/decisions.js';
+import type { EndedRequest, StatusResponse } from '../../../src/decisions/outcome.js';
+import { RequestCharges } from '../../../src/decisions/request-charges.js';
 import { Settlement } from '../../../src/decisions/settlement.js';
 import { planRule } from '../../../src/rules/plan-rule.js';
 import type { PlannedCheck } from '../../../src/rules/to-checks.js';
-import type { CountWhen, Outcome } from '../../../src/rules/rule.js';
+import type { ActualCost, CountWhen, Outcome } from '../../../src/rules/rule.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
 import type { Store } from '../../../src/core/store.js';
 import { check } from '../../support/check.js';
@@ -17,9 +19,29 @@ const log = captureLog();
 
 afterEach(() => jest.restoreAllMocks());
 
-function planned(name: string, countWhen?: CountWhen): PlannedCheck {
-  const rule = planRule(declared({ window: '1m', limit: 9, name, countWhen }), OWNER, DEFAULTS);
-  return { ...check(name, { limit: 9 }), rule, ownLimit: 9 };
+function planned(
+  name: string,
+  countWhen?: CountWhen,
+  parts: { readonly cost?: number; readonly actualCost?: ActualCost } = {},
+): PlannedCheck {
+  const rule = planRule(declared({ window: '1m', limit: 9, name, countWhen, ...parts }), OWNER, DEFAULTS);
+  return { ...check(name, { limit: 9, cost: parts.cost ?? 1 }), rule, ownLimit: 9, aboveShare: undefined };
+}
+
+/** The results after a settlement; `undefined` if nothing was settled. */
+async function settle(
+  store: Store,
+  { checks, results }: { checks: readonly PlannedCheck[]; results: readonly CheckResult[] },
+  end: HandlerEnd,
+  request: Partial<EndedRequest> = {},
+  beforeEnd: (charges: RequestCharges) => void = () => undefined,
+): Promise<readonly CheckResult[] | undefined> {
+  let after: readonly CheckResult[] | undefined;
+  const charges = new RequestCharges(store, { checks, results }, true, (settled) => (after = settled));
+  beforeEnd(charges);
+  const ended = { context: CONTEXT, isHttp: true, response: {}, ...request };
+  await new Settlement().settle({ ...ended, checks, charges }, end);
+  return after;
 }
 
 /** The outcome that a `countWhen` function gets. */
@@ -33,10 +55,10 @@ async function outcomeOf(
     seen = outcome;
     return true;
   });
-  const settlement = new Settlement(new MemoryStore(10, quiet));
-  const isHttp = context === CONTEXT;
-  const charged = { checks: [sees], results: [result()], context, isHttp, response };
-  expect(await settlement.settle(charged, { error: undefined, ...end })).toBeUndefined();
+  const charged = { checks: [sees], results: [result()] };
+  const request = { context, isHttp: context === CONTEXT, response };
+  const store = new MemoryStore(10, quiet);
+  expect(await settle(store, charged, { error: undefined, ...end }, request)).toBeUndefined();
   if (seen === undefined) return undefined;
   const { context: seenContext, ...outcome } = seen;
   expect(seenContext).toBe(context);
@@ -100,29 +122,80 @@ describe('a settlement', () => {
       planned('d', () => false),
     ];
     const results = charge(store, checks);
-    const refund = jest.spyOn(store, 'refund');
-    const after = await new Settlement(store).settle(
-      { checks, results, context: CONTEXT, isHttp: true, response: {} },
-      ended,
-    );
+    const settles = jest.spyOn(store, 'settle');
+    const after = await settle(store, { checks, results }, ended);
     expect(after?.map(({ name, used }) => [name, used])).toEqual([
       ['a', 0],
       ['b', 1],
       ['c', 1],
       ['d', 0],
     ]);
-    expect(refund).toHaveBeenCalledTimes(1);
+    expect(settles).toHaveBeenCalledTimes(1);
   });
 
   it('logs one line if the store fails', async () => {
     const store = new MemoryStore(10, quiet);
     const checks = [planned('a', 'failure')];
     const results = charge(store, checks);
-    jest.spyOn(store, 'refund').mockImplementation(() => {
+    jest.spyOn(store, 'settle').mockImplementation(() => {
       throw new Error('gone');
     });
-    const charged = { checks, results, context: CONTEXT, isHttp: true, response: undefined };
-    expect(await new Settlement(store).settle(charged, ended)).toBeUndefined();
+    expect(await settle(store, { checks, results }, ended, { response: undefined })).toBeUndefined();
     expect(log.lines).toEqual(['FREQ_LIMIT_REFUND_FAILED: Refund failed; the request stays counted: gone']);
+  });
+
+  const five = { cost: 5, actualCost: () => 2 };
+
+  it('settles real costs, in one call with what does not count', async () => {
+    const store = new MemoryStore(10, quiet);
+    const checks = [
+      planned('a', 'request', five),
+      planned('b', 'failure', five),
+      planned('c', 'request', { cost: 5, actualCost: async () => 8 }),
+      planned('d', 'request', { cost: 5, actualCost: () => 5 }),
+      planned('e', 'failure'),
+    ];
+    const results = charge(store, checks);
+    const settles = jest.spyOn(store, 'settle');
+    const after = await settle(store, { checks, results }, ended);
+    expect(after?.map(({ used }) => used)).toEqual([2, 0, 8, 5, 0]);
+    expect(settles.mock.calls.map(([, , costs]) => costs)).toEqual([[2, 0, 8, 0]]);
+  });
+
+  it('asks no function for what the handler has settled, unless it does not count', async () => {
+    const store = new MemoryStore(10, quiet);
+    const never = (): never => {
+      throw new Error('called');
+    };
+    const checks = [
+      planned('a', 'request', { cost: 5, actualCost: never }),
+      planned('b', 'failure', { cost: 5 }),
+    ];
+    const results = charge(store, checks);
+    const after = await settle(store, { checks, results }, ended, {}, (charges) => {
+      void charges.settle(new Map([0, 1].map((index) => [index, 7])));
+    });
+    expect(after?.map(({ used }) => used)).toEqual([7, 0]);
+    expect(log.lines).toEqual([]);
+  });
+
+  it.each<[string, HandlerEnd, Partial<EndedRequest>]>([
+    ['the handler fails', { succeeded: false, error: new Error('x') }, {}],
+    ['the status is an error', ended, { response: { statusCode: 404 } }],
+    ['a stream is cut off', { ...ended, isCut: true }, {}],
+    ['the client is gone', { ...ended, isGone: true }, {}],
+    [
+      'the client has disconnected',
+      ended,
+      { response: { destroyed: true, writableFinished: false } as StatusResponse },
+    ],
+  ])('keeps the estimate if %s, and settles what the handler says', async (_, end, request) => {
+    const store = new MemoryStore(10, quiet);
+    const checks = [planned('a', 'request', five), planned('b', 'request', five)];
+    const results = charge(store, checks);
+    const after = await settle(store, { checks, results }, end, request, (charges) => {
+      void charges.settle(new Map([[1, 7]]));
+    });
+    expect(after?.map(({ used }) => used)).toEqual([5, 7]);
   });
 });

@@ -8,7 +8,7 @@ import { declared, DEFAULTS, OWNER, result } from '../fixtures.js';
 function planned(shadow: boolean, ownLimit: number, countDenied = false): PlannedCheck {
   const rule = planRule(declared({ window: '1m', limit: ownLimit, shadow }), OWNER, DEFAULTS);
   const limit = shadow ? Infinity : ownLimit;
-  return { ...check('key', { limit, countDenied }), rule, ownLimit };
+  return { ...check('key', { limit, countDenied }), rule, ownLimit, aboveShare: undefined };
 }
 
 /** A store's result for a check without a limit. */

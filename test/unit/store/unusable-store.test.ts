@@ -27,7 +27,7 @@ describe('storeOrError', () => {
 
 it('an unusable store counts nothing: each call gets its error', async () => {
   const store = new UnusableStore(ERROR);
-  for (const call of ['consume', 'peek', 'refund', 'reset'] as const) {
+  for (const call of ['consume', 'peek', 'settle', 'reset'] as const) {
     expect(() => store[call]()).toThrow(ERROR);
   }
   await expect(store.open()).rejects.toBe(ERROR);

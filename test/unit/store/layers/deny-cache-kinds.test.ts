@@ -27,9 +27,9 @@ function subject() {
     () => nowMs,
   );
   const store = {
-    consume: (checks, refundable, _, hooks) => {
+    consume: (checks, settleable, _, hooks) => {
       calls++;
-      return withHooks(Promise.resolve(inner.consume(checks, refundable)), hooks);
+      return withHooks(Promise.resolve(inner.consume(checks, settleable)), hooks);
     },
   } as Partial<Store> as Store;
   const cache = new DenyCache(store, () => nowMs);

@@ -7,6 +7,7 @@ import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
 import { type Store, withHooks } from '../../../../src/core/store.js';
 import { check } from '../../../support/check.js';
 import { quiet } from '../../../support/subjects.js';
+import { refundAll } from '../../../support/refund-all.js';
 
 /** A store that answers later, like one in a network, on the test's clock, and counts its calls. */
 function subject(delayMs = 0) {
@@ -16,14 +17,15 @@ function subject(delayMs = 0) {
   const inner = new MemoryStore(100_000, quiet, () => nowMs);
   const slow: Store = {
     place: 'a test',
-    consume: (checks, refundable, _, hooks) => {
+    consume: (checks, settleable, _, hooks) => {
       calls++;
-      const answer = inner.consume(checks, refundable).map((one) => ({ ...one, source }));
+      const answer = inner.consume(checks, settleable).map((one) => ({ ...one, source }));
       nowMs += delayMs;
       return withHooks(Promise.resolve(answer), hooks);
     },
     peek: async (checks) => inner.peek(checks),
-    refund: async (checks, results) => inner.refund(checks, results),
+    settle: async (checks, results, costs) => inner.settle(checks, results, costs),
+    renew: async (checks) => inner.renew(checks),
     reset: async (checks) => inner.reset(checks),
     health: () => inner.health(),
     open: () => inner.open(),
@@ -211,7 +213,7 @@ describe('DenyCache', () => {
   });
 
   it.each<[string, (cache: DenyCache) => unknown]>([
-    ['a refund', (cache) => cache.refund([one], [])],
+    ['a refund', (cache) => refundAll(cache, [one], [])],
     ['a reset', (cache) => cache.reset([one])],
   ])('calls the store again after %s, and ignores the results of calls in flight', async (_, lower) => {
     const { cache, consume, calls } = subject();
@@ -231,7 +233,7 @@ describe('DenyCache', () => {
     const other = check('other', { limit: 0 });
     for (let i = 0; i < 3; i++) await consume(one);
     await consume(other);
-    await cache.refund([one], []);
+    await refundAll(cache, [one], []);
     await consume(other);
     expect(calls()).toBe(4);
   });
@@ -259,12 +261,12 @@ describe('DenyCache', () => {
     expect(cache.consume([{ ...shut, limit: 1 }])).toMatchObject([{ allowed: true, used: 1 }]);
   });
 
-  it('passes on whether the results are refundable', async () => {
+  it('passes on whether the results are settleable', async () => {
     const { cache, inner } = subject();
     const spy = jest.spyOn(inner, 'consume');
     await cache.consume([one], true);
     await cache.consume([one]);
-    expect(spy.mock.calls.map(([, refundable]) => refundable)).toEqual([true, undefined]);
+    expect(spy.mock.calls.map(([, settleable]) => settleable)).toEqual([true, undefined]);
   });
 
   it('keeps a bounded number of counters', async () => {

@@ -1,5 +1,6 @@
 import type { Check, CheckResult } from '../../../../src/core/check.js';
 import { brief, DOWN, five, make } from './fallback-store.fixtures.js';
+import { refundAll } from '../../../support/refund-all.js';
 
 describe('a refund', () => {
   const checks = [five('a', 'memory', { cost: 2 }), five('b', 'allow'), five('c', 'memory', { cost: 3 })];
@@ -7,7 +8,7 @@ describe('a refund', () => {
   it('goes to the store if the store has answered', async () => {
     const { guarded, inner, fallback } = make();
     const results = await guarded.consume(checks, true);
-    expect(brief(await guarded.refund(checks, results))).toEqual([
+    expect(brief(await refundAll(guarded, checks, results))).toEqual([
       ['a', true, 0, 'store'],
       ['b', true, 0, 'store'],
       ['c', true, 0, 'store'],
@@ -21,7 +22,7 @@ describe('a refund', () => {
     goDown();
     const results = await guarded.consume(checks, true);
     comeBack();
-    const after = await guarded.refund(checks, results);
+    const after = await refundAll(guarded, checks, results);
     expect(brief(after)).toEqual([
       ['a', true, 0, 'memory'],
       ['b', true, 0, 'allow'],
@@ -39,7 +40,7 @@ describe('a refund', () => {
     const [ofA, ofB] = (await guarded.consume([a, b], true)) as [CheckResult, CheckResult];
     comeBack();
     const [ofC] = (await guarded.consume([c], true)) as [CheckResult];
-    expect(brief(await guarded.refund([c, b, a], [ofC, ofB, ofA]))).toEqual([
+    expect(brief(await refundAll(guarded, [c, b, a], [ofC, ofB, ofA]))).toEqual([
       ['c', true, 0, 'store'],
       ['b', true, 0, 'allow'],
       ['a', true, 0, 'memory'],
@@ -52,8 +53,8 @@ describe('a refund', () => {
     goDown();
     await guarded.consume(checks);
     const results = await guarded.consume(checks, true);
-    await guarded.refund(checks, results).catch(() => undefined);
-    await guarded.refund(checks, results).catch(() => undefined);
+    await refundAll(guarded, checks, results).catch(() => undefined);
+    await refundAll(guarded, checks, results).catch(() => undefined);
     expect(fallback.peek(checks).map(({ used }) => used)).toEqual([2, 0, 3]);
   });
 
@@ -64,7 +65,7 @@ describe('a refund', () => {
     const results = await guarded.consume([one], true);
     comeBack();
     expect(results).toMatchObject([{ limit: 2, used: 2, remaining: 0 }]);
-    expect(await guarded.refund([one], results)).toMatchObject([{ limit: 2, used: 0, remaining: 2 }]);
+    expect(await refundAll(guarded, [one], results)).toMatchObject([{ limit: 2, used: 0, remaining: 2 }]);
   });
 });
 

@@ -24,14 +24,20 @@ export function make(share = 1) {
     };
   const store: Store = {
     place: 'a test',
-    consume: (checks, refundable, _, hooks) => {
-      const results = orFail('consume', () => inner.consume(checks, refundable));
+    consume: (checks, settleable, _, hooks) => {
+      const results = orFail('consume', () => inner.consume(checks, settleable));
       return withHooks(results(), hooks);
     },
     peek: orFail('peek', (checks: readonly Check[]) => inner.peek(checks)),
-    refund: orFail('refund', (checks: readonly Check[], results: readonly CheckResult[]) =>
-      inner.refund(checks, results),
+    settle: orFail(
+      'settle',
+      (checks: readonly Check[], results: readonly CheckResult[], costs: readonly number[]) =>
+        inner.settle(checks, results, costs),
     ),
+    renew: (checks) => {
+      calls.push('renew');
+      return Promise.resolve(isDown ? checks.map(() => undefined) : inner.renew(checks));
+    },
     reset: orFail('reset', (checks: readonly Check[]) => inner.reset(checks)),
     health: () => ({ store: 'redis', isUp: !isDown, reason: isDown ? 'down' : undefined, since: undefined }),
     open: orFail('open', () => undefined),

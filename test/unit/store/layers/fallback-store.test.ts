@@ -6,6 +6,7 @@ import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
 import { quiet } from '../../../support/subjects.js';
 import { thrownBy } from '../../fixtures.js';
 import { brief, DOWN, five, make } from './fallback-store.fixtures.js';
+import { refundAll } from '../../../support/refund-all.js';
 
 describe('a store that answers', () => {
   it('makes no use of the fallback', async () => {
@@ -34,13 +35,13 @@ describe('a store that answers', () => {
     expect(guarded.peek([five('a')])).toMatchObject([{ used: 1, source: 'store' }]);
   });
 
-  it('gets whether the results are refundable', async () => {
+  it('gets whether the results are settleable', async () => {
     const { guarded, inner } = make();
     const checks = [five('a')];
     const plain = await guarded.consume(checks);
-    expect(inner.refund(checks, plain)).toMatchObject([{ used: 1 }]);
-    const refundable = await guarded.consume(checks, true);
-    expect(inner.refund(checks, refundable)).toMatchObject([{ used: 1 }]);
+    expect(refundAll(inner, checks, plain)).toMatchObject([{ used: 1 }]);
+    const settleable = await guarded.consume(checks, true);
+    expect(refundAll(inner, checks, settleable)).toMatchObject([{ used: 1 }]);
     expect(inner.peek(checks)).toMatchObject([{ used: 1 }]);
   });
 });

@@ -5,28 +5,33 @@ import { SplitStore } from '../../../../src/store/layers/split-store.js';
 import type { Store } from '../../../../src/core/store.js';
 import { check } from '../../../support/check.js';
 import { quiet } from '../../../support/subjects.js';
+import { refundAll } from '../../../support/refund-all.js';
 
 const five = (key: string): Check => check(key, { limit: 5 });
 
 function make() {
   let nowMs = 1_000_000;
   const memory = new MemoryStore(100, quiet, () => nowMs);
-  const calls: [method: string, keys: string[], refundable?: boolean | undefined][] = [];
+  const calls: [method: string, keys: string[], settleable?: boolean | undefined][] = [];
   const keys = (checks: readonly Check[]): string[] => checks.map(({ key }) => key);
   let failing: string | undefined;
   const inner: Store = {
     place: 'a test',
-    consume: async (checks, refundable) => {
-      calls.push(['consume', keys(checks), refundable]);
-      return memory.consume(checks, refundable);
+    consume: async (checks, settleable) => {
+      calls.push(['consume', keys(checks), settleable]);
+      return memory.consume(checks, settleable);
     },
     peek: async (checks) => {
       calls.push(['peek', keys(checks)]);
       return memory.peek(checks);
     },
-    refund: async (checks, results) => {
-      calls.push(['refund', keys(checks)]);
-      return memory.refund(checks, results);
+    settle: async (checks, results, costs) => {
+      calls.push(['settle', keys(checks)]);
+      return memory.settle(checks, results, costs);
+    },
+    renew: async (checks) => {
+      calls.push(['renew', keys(checks)]);
+      return memory.renew(checks);
     },
     reset: async (checks) => {
       calls.push(['reset', keys(checks)]);
@@ -51,15 +56,15 @@ const names = (results: readonly CheckResult[]): string[] => results.map(({ name
 
 describe('SplitStore', () => {
   it.each([[undefined], [false], [true]])(
-    'makes one call for a request with one group, and passes on refundable: %p',
-    async (refundable) => {
+    'makes one call for a request with one group, and passes on settleable: %p',
+    async (settleable) => {
       const { store, calls } = make();
-      expect(names(await store.consume([five('a2'), five('a1')], refundable))).toEqual(['a2', 'a1']);
-      expect(calls).toEqual([['consume', ['a2', 'a1'], refundable]]);
+      expect(names(await store.consume([five('a2'), five('a1')], settleable))).toEqual(['a2', 'a1']);
+      expect(calls).toEqual([['consume', ['a2', 'a1'], settleable]]);
     },
   );
 
-  it('makes one refundable call for each group', async () => {
+  it('makes one settleable call for each group', async () => {
     const { store, calls } = make();
     expect(names(await store.consume([five('b1'), five('a1'), five('b2')]))).toEqual(['b1', 'a1', 'b2']);
     expect(calls).toEqual([
@@ -152,7 +157,7 @@ describe('SplitStore', () => {
     const { store, memory } = make();
     const checks = [five('b'), five('a'), five('b')];
     const results = await store.consume(checks);
-    const after = await store.refund(checks, results);
+    const after = await refundAll(store, checks, results);
     expect(after.map(({ name, used }) => [name, used])).toEqual([
       ['b', 0],
       ['a', 0],

@@ -4,6 +4,7 @@ import type { Check, CheckResult } from '../../../../src/core/check.js';
 import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
 import { check } from '../../../support/check.js';
 import { quiet } from '../../../support/subjects.js';
+import { refundAll } from '../../../support/refund-all.js';
 
 const DAY_MS = 86_400_000;
 
@@ -165,7 +166,7 @@ describe('under fake timers', () => {
   });
 });
 
-describe('refund', () => {
+describe('settle', () => {
   const ten = check('a', { limit: 10 });
   const used = (key = 'a'): number => store.peek([check(key)])[0]!.used;
   const consume = (...checks: Check[]): CheckResult[] => store.consume(checks, true);
@@ -176,7 +177,7 @@ describe('refund', () => {
     const results = consume({ ...ten, cost: 3 });
     expect(results).toMatchObject([{ used: 5 }]);
     nowMs = 21_000;
-    expect(store.refund([{ ...ten, cost: 3 }], results)).toEqual([
+    expect(refundAll(store, [{ ...ten, cost: 3 }], results)).toEqual([
       {
         name: 'a',
         allowed: true,
@@ -195,7 +196,7 @@ describe('refund', () => {
 
   it('deletes a counter that counts nothing any more', () => {
     const results = consume(ten);
-    expect(store.refund([ten], results)).toMatchObject([{ used: 0, remaining: 10, resetAfterMs: 0 }]);
+    expect(refundAll(store, [ten], results)).toMatchObject([{ used: 0, remaining: 10, resetAfterMs: 0 }]);
     expect(store.size).toBe(0);
     nowMs = 30_000;
     expect(consume(ten)).toMatchObject([{ used: 1, resetAfterMs: 60_000 }]);
@@ -204,7 +205,7 @@ describe('refund', () => {
   it('does not change when the window ends', () => {
     store.consume([ten]);
     nowMs = 40_000;
-    store.refund([ten], consume(ten));
+    refundAll(store, [ten], consume(ten));
     nowMs = 60_000;
     expect(used()).toBe(1);
     nowMs = 60_001;
@@ -214,8 +215,8 @@ describe('refund', () => {
   it('does nothing the second time', () => {
     store.consume([{ ...ten, cost: 5 }]);
     const results = consume({ ...ten, cost: 2 });
-    store.refund([{ ...ten, cost: 2 }], results);
-    expect(store.refund([{ ...ten, cost: 2 }], results)).toEqual(results);
+    refundAll(store, [{ ...ten, cost: 2 }], results);
+    expect(refundAll(store, [{ ...ten, cost: 2 }], results)).toEqual(results);
     expect(used()).toBe(5);
   });
 
@@ -223,33 +224,35 @@ describe('refund', () => {
     store.consume([ten]);
     const results = consume(ten);
     nowMs = 60_000;
-    expect(store.refund([ten], results)).toMatchObject([{ used: 1, resetAfterMs: 0 }]);
+    expect(refundAll(store, [ten], results)).toMatchObject([{ used: 1, resetAfterMs: 0 }]);
   });
 
   it('does not change a later window', () => {
     const results = consume({ ...ten, cost: 5 });
     nowMs = 60_001;
     store.consume([{ ...ten, cost: 3 }]);
-    expect(store.refund([{ ...ten, cost: 5 }], results)).toMatchObject([{ used: 3, resetAfterMs: 60_000 }]);
+    expect(refundAll(store, [{ ...ten, cost: 5 }], results)).toMatchObject([
+      { used: 3, resetAfterMs: 60_000 },
+    ]);
     expect(used()).toBe(3);
   });
 
   it('creates no counter after the window has ended', () => {
     const results = consume(ten);
     nowMs = 60_001;
-    expect(store.refund([ten], results)).toMatchObject([{ used: 0, resetAfterMs: 0 }]);
+    expect(refundAll(store, [ten], results)).toMatchObject([{ used: 0, resetAfterMs: 0 }]);
     expect(store.size).toBe(0);
   });
 
   it('does not change what was counted since a reset', () => {
     const results = consume({ ...ten, cost: 5 });
     store.reset([ten]);
-    store.refund([{ ...ten, cost: 5 }], results);
+    refundAll(store, [{ ...ten, cost: 5 }], results);
     expect(store.size).toBe(0);
     const again = consume({ ...ten, cost: 5 });
     store.reset([ten]);
     store.consume([{ ...ten, cost: 3 }]);
-    store.refund([{ ...ten, cost: 5 }], again);
+    refundAll(store, [{ ...ten, cost: 5 }], again);
     expect(used()).toBe(3);
   });
 
@@ -258,15 +261,15 @@ describe('refund', () => {
     const results = small.consume([ten], true);
     small.consume([check('b', { limit: 10 })]);
     small.consume([ten]);
-    small.refund([ten], results);
+    refundAll(small, [ten], results);
     expect(small.peek([ten])).toMatchObject([{ used: 1 }]);
   });
 
   it('undoes the charge of each request, in any order', () => {
     const [first, second] = [consume({ ...ten, cost: 2 }), consume({ ...ten, cost: 3 })];
-    store.refund([{ ...ten, cost: 3 }], second);
+    refundAll(store, [{ ...ten, cost: 3 }], second);
     expect(used()).toBe(2);
-    store.refund([{ ...ten, cost: 2 }], first);
+    refundAll(store, [{ ...ten, cost: 2 }], first);
     expect(store.size).toBe(0);
   });
 
@@ -274,7 +277,7 @@ describe('refund', () => {
     const checks = [ten, check('b', { limit: 10, cost: 4 }), { ...ten, cost: 2 }];
     store.consume([ten, check('b')]);
     const results = store.consume(checks, true);
-    expect(store.refund(checks, results).map((one) => one.used)).toEqual([1, 1, 1]);
+    expect(refundAll(store, checks, results).map((one) => one.used)).toEqual([1, 1, 1]);
     expect([used('a'), used('b')]).toEqual([1, 1]);
   });
 
@@ -283,7 +286,7 @@ describe('refund', () => {
     const checks = [ten, check('b', { countDenied: true, limit: 9 }), check('shut', { limit: 0 })];
     const results = store.consume(checks, true);
     expect(results.map((one) => one.used)).toEqual([4, 1, 0]);
-    expect(store.refund(checks, results).map((one) => [one.allowed, one.used])).toEqual([
+    expect(refundAll(store, checks, results).map((one) => [one.allowed, one.used])).toEqual([
       [true, 4],
       [true, 0],
       [false, 0],
@@ -291,18 +294,18 @@ describe('refund', () => {
     expect([used('a'), used('b')]).toEqual([4, 0]);
   });
 
-  it('does nothing for results of consume without refundable, and for copies', () => {
+  it('does nothing for results of consume without settleable, and for copies', () => {
     const results = store.consume([ten]);
-    expect(store.refund([ten], results)).toEqual(results);
-    expect(store.refund([ten], [{ ...consume(ten)[0]! }])).toMatchObject([{ used: 2 }]);
+    expect(refundAll(store, [ten], results)).toEqual(results);
+    expect(refundAll(store, [ten], [{ ...consume(ten)[0]! }])).toMatchObject([{ used: 2 }]);
     expect(used()).toBe(2);
   });
 
   it('does nothing for a cost of 0 and for no checks', () => {
     const free = { ...ten, cost: 0 };
     store.consume([ten]);
-    expect(store.refund([free], consume(free))).toMatchObject([{ used: 1 }]);
-    expect(store.refund([], [])).toEqual([]);
+    expect(refundAll(store, [free], consume(free))).toMatchObject([{ used: 1 }]);
+    expect(refundAll(store, [], [])).toEqual([]);
     expect(used()).toBe(1);
   });
 
@@ -312,7 +315,7 @@ describe('refund', () => {
     store.consume([{ ...open, cost: most - 3 }]);
     const results = consume({ ...open, cost: 10 });
     expect(used()).toBe(most);
-    store.refund([{ ...open, cost: 10 }], results);
+    refundAll(store, [{ ...open, cost: 10 }], results);
     expect(used()).toBe(most);
   });
 
@@ -321,7 +324,7 @@ describe('refund', () => {
     const results = fallback.consume([ten], true);
     expect(results).toMatchObject([{ source: 'memory' }]);
     expect(fallback.peek([ten])).toMatchObject([{ source: 'memory' }]);
-    expect(fallback.refund([ten], results)).toMatchObject([{ source: 'memory' }]);
+    expect(refundAll(fallback, [ten], results)).toMatchObject([{ source: 'memory' }]);
   });
 
   it('restores the state before the request, whatever happened before', () => {
@@ -335,7 +338,7 @@ describe('refund', () => {
         for (const one of history) own.consume(one);
         const look = (): unknown => [own.size, own.peek(['a', 'b', 'c'].map((key) => check(key)))];
         const before = look();
-        own.refund(checks, own.consume(checks, true));
+        refundAll(own, checks, own.consume(checks, true));
         expect(look()).toEqual(before);
       }),
     );

@@ -3,6 +3,7 @@ import type { Block, CalendarPeriod } from '../../../../src/core/counter-kind.js
 import { MemoryStore } from '../../../../src/store/memory/memory-store.js';
 import { check } from '../../../support/check.js';
 import { quiet } from '../../../support/subjects.js';
+import { refundAll } from '../../../support/refund-all.js';
 
 const SLIDING = { type: 'sliding-window' } as const;
 const BUCKET = { type: 'token-bucket', burst: 5 } as const;
@@ -57,7 +58,7 @@ describe('the number of counters in memory', () => {
   it('falls at once when everything is refunded or reset', () => {
     const { store } = make();
     const checks = [sliding('a'), bucket('b')];
-    store.refund(checks, store.consume(checks, true));
+    refundAll(store, checks, store.consume(checks, true));
     expect(store.size).toBe(0);
     for (let i = 0; i < 3; i++) store.consume([sliding('a', { block: LADDER })]);
     store.reset([sliding('a')]);
@@ -119,9 +120,11 @@ describe('a fixed window in memory', () => {
     const { store } = make();
     const alone = store.consume([fixed({ limit: 9 })], true);
     const mixed = store.consume([fixed({ limit: 9, cost: 3 }), sliding('s')], true);
-    expect(store.refund([fixed({ cost: 3 }), sliding('s')], mixed).map(({ used }) => used)).toEqual([1, 0]);
-    expect(store.refund([fixed()], alone)[0]).toMatchObject({ used: 0, resetAfterMs: 0 });
-    for (const results of [alone, mixed.slice(0, 1)]) store.refund([fixed()], results);
+    expect(refundAll(store, [fixed({ cost: 3 }), sliding('s')], mixed).map(({ used }) => used)).toEqual([
+      1, 0,
+    ]);
+    expect(refundAll(store, [fixed()], alone)[0]).toMatchObject({ used: 0, resetAfterMs: 0 });
+    for (const results of [alone, mixed.slice(0, 1)]) refundAll(store, [fixed()], results);
     expect(store.size).toBe(0);
   });
 
@@ -129,7 +132,7 @@ describe('a fixed window in memory', () => {
     const { store, one } = make();
     const charged = store.consume([fixed({ cost: 2 })], true);
     expect(one(fixed({ block: BLOCK }))).toMatchObject({ blocked: true });
-    store.refund([fixed({ cost: 2 })], charged);
+    refundAll(store, [fixed({ cost: 2 })], charged);
     expect(one(fixed({ block: BLOCK }))).toMatchObject({ blocked: true });
     expect(one(fixed())).toMatchObject({ allowed: false });
   });
@@ -140,7 +143,7 @@ describe('several refunds of one counter in memory', () => {
     const { store } = make();
     const checks = [sliding('a', { limit: 9 }), sliding('a', { limit: 9 })];
     store.consume([sliding('a', { limit: 9 })]);
-    const refunded = store.refund(checks, store.consume(checks, true));
+    const refunded = refundAll(store, checks, store.consume(checks, true));
     expect(refunded.map(({ used }) => used)).toEqual([1, 1]);
   });
 });

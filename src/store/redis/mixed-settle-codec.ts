@@ -2,7 +2,7 @@ import { type Check, type CheckResult, toRefundedResult } from '../../core/check
 import { capacityOf } from '../../core/counter-kind.js';
 import { unpackArray } from './message-pack.js';
 import { MODES, ONE_BY_ONE, runOf } from './mixed-codec.js';
-import type { Refund } from './refund-codec.js';
+import type { Refund } from './settle-codec.js';
 import { toInteger, UnexpectedReplyError } from './reply-values.js';
 
 // A refund is a request of lua/consume-mixed.lua: see mixed-codec.ts.
@@ -10,7 +10,7 @@ import { toInteger, UnexpectedReplyError } from './reply-values.js';
 const EACH = 1;
 
 /** KEYS and ARGV of the call. */
-export function encodeMixedRefunds(refunds: readonly Refund[]): {
+export function encodeMixedSettlements(refunds: readonly Refund[]): {
   readonly keys: string[];
   readonly args: string[];
 } {
@@ -32,7 +32,7 @@ export function encodeMixedRefunds(refunds: readonly Refund[]): {
  * The results as they are after all refunds.
  * @throws {TypeError} if the reply is not from this script
  */
-export function readMixedRefunds(refunds: readonly Refund[], reply: unknown): CheckResult[] {
+export function readMixedSettlements(refunds: readonly Refund[], reply: unknown): CheckResult[] {
   const [kind, ...values] = unpackArray(reply);
   if (kind !== EACH || values.length !== 3 * refunds.length) throw new UnexpectedReplyError();
   const last = new Map(refunds.map(({ check }, i) => [check.key, values.slice(3 * i)]));

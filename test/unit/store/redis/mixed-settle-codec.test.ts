@@ -1,6 +1,9 @@
 import { type Check, toMeasuredResult } from '../../../../src/core/check.js';
-import { encodeMixedRefunds, readMixedRefunds } from '../../../../src/store/redis/mixed-refund-codec.js';
-import type { Refund } from '../../../../src/store/redis/refund-codec.js';
+import {
+  encodeMixedSettlements,
+  readMixedSettlements,
+} from '../../../../src/store/redis/mixed-settle-codec.js';
+import type { Refund } from '../../../../src/store/redis/settle-codec.js';
 import { check } from '../../../support/check.js';
 import { pack } from '../../../support/message-pack.js';
 
@@ -18,9 +21,9 @@ function refundOf(check: Check, used: number, retryAfterMs = 0): Refund {
   return { check, result: toMeasuredResult(check, measured), token: 1_700 };
 }
 
-describe('encodeMixedRefunds', () => {
+describe('encodeMixedSettlements', () => {
   it('has a request for each refund, and each counter once', () => {
-    const { keys, args } = encodeMixedRefunds([
+    const { keys, args } = encodeMixedSettlements([
       refundOf(sliding, 1),
       refundOf(bucket, 2),
       refundOf(sliding, 1),
@@ -36,10 +39,10 @@ describe('encodeMixedRefunds', () => {
   });
 });
 
-describe('readMixedRefunds', () => {
+describe('readMixedSettlements', () => {
   it('returns what counts now, and keeps what was decided', () => {
     const refunds = [refundOf(sliding, 3), refundOf(bucket, 4, 700), refundOf(plain, 2)];
-    const results = readMixedRefunds(refunds, pack([1, 2, 8_000, 0, 1, 3_000, 0, 0, 0, 0]));
+    const results = readMixedSettlements(refunds, pack([1, 2, 8_000, 0, 1, 3_000, 0, 0, 0, 0]));
     expect(results).toMatchObject([
       { name: 's', allowed: true, used: 2, remaining: 3, resetAfterMs: 8_000, retryAfterMs: 0 },
       { name: 'b', allowed: false, used: 1, remaining: 7, resetAfterMs: 3_000, retryAfterMs: 700 },
@@ -49,7 +52,7 @@ describe('readMixedRefunds', () => {
 
   it('has the state after the last refund for a counter that occurs several times', () => {
     const refunds = [refundOf(sliding, 3), refundOf(sliding, 3)];
-    const results = readMixedRefunds(refunds, pack([1, 2, 8_000, 0, 1, 7_000, 0]));
+    const results = readMixedSettlements(refunds, pack([1, 2, 8_000, 0, 1, 7_000, 0]));
     expect(results.map(({ used, resetAfterMs }) => [used, resetAfterMs])).toEqual([
       [1, 7_000],
       [1, 7_000],
@@ -57,7 +60,7 @@ describe('readMixedRefunds', () => {
   });
 
   it('has the limit as the units of a counter that is blocked now', () => {
-    const [result] = readMixedRefunds([refundOf(bucket, 2)], pack([1, 0, 5_000, -5_000]));
+    const [result] = readMixedSettlements([refundOf(bucket, 2)], pack([1, 0, 5_000, -5_000]));
     expect(result).toMatchObject({
       allowed: true,
       used: 8,
@@ -66,12 +69,14 @@ describe('readMixedRefunds', () => {
       retryAfterMs: 0,
     });
     const unlimited = { ...sliding, limit: Infinity };
-    expect(readMixedRefunds([refundOf(unlimited, 2)], pack([1, 0, 5_000, 0]))).toMatchObject([{ used: 0 }]);
+    expect(readMixedSettlements([refundOf(unlimited, 2)], pack([1, 0, 5_000, 0]))).toMatchObject([
+      { used: 0 },
+    ]);
   });
 
   it('keeps the result of a key that is not a counter any more', () => {
     const refund = refundOf(sliding, 3);
-    expect(readMixedRefunds([refund], pack([1, 'WRONGTYPE no', 0, 0]))).toEqual([refund.result]);
+    expect(readMixedSettlements([refund], pack([1, 'WRONGTYPE no', 0, 0]))).toEqual([refund.result]);
   });
 
   it.each([
@@ -80,7 +85,7 @@ describe('readMixedRefunds', () => {
     ['too few numbers', [1, 1, 9_000]],
     ['too many numbers', [1, 1, 9_000, 0, 0]],
   ])('throws for %s, which the script never returns', (_, values) => {
-    expect(() => readMixedRefunds([refundOf(sliding, 1)], pack(values))).toThrow(
+    expect(() => readMixedSettlements([refundOf(sliding, 1)], pack(values))).toThrow(
       'it is not a reply of the script',
     );
   });

@@ -14,7 +14,7 @@ export interface Refund {
 }
 
 /** KEYS and ARGV of the call. */
-export function encodeRefunds(refunds: readonly Refund[]): {
+export function encodeSettlements(refunds: readonly Refund[]): {
   readonly keys: string[];
   readonly args: string[];
 } {
@@ -25,7 +25,7 @@ export function encodeRefunds(refunds: readonly Refund[]): {
 }
 
 /** The results as they are after the refunds. */
-export function readRefunds(refunds: readonly Refund[], reply: unknown): CheckResult[] {
+export function readSettlements(refunds: readonly Refund[], reply: unknown): CheckResult[] {
   const values = unpackArray(reply);
   if (values.length !== 2 * refunds.length) throw new UnexpectedReplyError();
   return refunds.map(({ check, result }, i) =>

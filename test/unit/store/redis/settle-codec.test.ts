@@ -1,5 +1,5 @@
 import { type Check, toResult } from '../../../../src/core/check.js';
-import { encodeRefunds, readRefunds } from '../../../../src/store/redis/refund-codec.js';
+import { encodeSettlements, readSettlements } from '../../../../src/store/redis/settle-codec.js';
 import { check } from '../../../support/check.js';
 import { pack } from '../../../support/message-pack.js';
 
@@ -13,25 +13,27 @@ const REFUNDS = [
   },
 ];
 
-describe('encodeRefunds', () => {
+describe('encodeSettlements', () => {
   it('has three numbers for each counter', () => {
-    expect(encodeRefunds(REFUNDS)).toEqual({
+    expect(encodeSettlements(REFUNDS)).toEqual({
       keys: ['a', 'b'],
       args: ['60000', '1700000009000', '1', '86400000', '1700000000001', '4'],
     });
-    expect(encodeRefunds([])).toEqual({ keys: [], args: [] });
+    expect(encodeSettlements([])).toEqual({ keys: [], args: [] });
   });
 });
 
-describe('readRefunds', () => {
+describe('readSettlements', () => {
   it('returns what is used now, and keeps what was decided', () => {
-    expect(readRefunds(REFUNDS, pack([2, 8_999, 0, 0]))).toMatchObject([
+    expect(readSettlements(REFUNDS, pack([2, 8_999, 0, 0]))).toMatchObject([
       { name: 'a', allowed: true, used: 2, remaining: 3, resetAfterMs: 8_999, source: 'store' },
       { name: 'b', allowed: true, used: 0, remaining: 5, resetAfterMs: 0, source: 'store' },
     ]);
     const denied = { check: a, result: toResult(a, false, 5, 9_000), token: 1 };
-    expect(readRefunds([denied], pack([5, 9_000]))).toMatchObject([{ allowed: false, retryAfterMs: 9_001 }]);
-    expect(readRefunds([], pack([]))).toEqual([]);
+    expect(readSettlements([denied], pack([5, 9_000]))).toMatchObject([
+      { allowed: false, retryAfterMs: 9_001 },
+    ]);
+    expect(readSettlements([], pack([]))).toEqual([]);
   });
 
   it.each([
@@ -44,6 +46,6 @@ describe('readRefunds', () => {
     ['numbers as strings', pack(['2', 8_999, 0, 0])],
     ['fractions', pack([1.5, 1, 1, 1])],
   ])('throws for %s, which the script never returns', (_, reply) => {
-    expect(() => readRefunds(REFUNDS, reply)).toThrow('it is not a reply of the script');
+    expect(() => readSettlements(REFUNDS, reply)).toThrow('it is not a reply of the script');
   });
 });

@@ -4,16 +4,20 @@ import { NO_TOKEN, type OnTokens } from './batch.js';
 import { Deadline } from './deadline.js';
 import { isMoving, toFailure } from './errors.js';
 import { consumeMixedLua, refundLua } from './lua.generated.js';
-import { encodeMixedRefunds, readMixedRefunds } from './mixed-refund-codec.js';
-import { encodeRefunds, readRefunds, type Refund } from './refund-codec.js';
+import { encodeMixedSettlements, readMixedSettlements } from './mixed-settle-codec.js';
+import { encodeSettlements, readSettlements, type Refund } from './settle-codec.js';
 import { Script } from './script.js';
 import type { Sender } from './sender.js';
 import type { ServerHealth } from './server-health.js';
 import type { Servers } from './servers.js';
 
 /** How refunds are sent: a script, and how its arguments and its reply are made and read. */
-const PLAIN = { script: new Script(refundLua), encode: encodeRefunds, read: readRefunds };
-const MIXED = { script: new Script(consumeMixedLua), encode: encodeMixedRefunds, read: readMixedRefunds };
+const PLAIN = { script: new Script(refundLua), encode: encodeSettlements, read: readSettlements };
+const MIXED = {
+  script: new Script(consumeMixedLua),
+  encode: encodeMixedSettlements,
+  read: readMixedSettlements,
+};
 
 /** What a result was charged. */
 interface Charge {
@@ -23,7 +27,7 @@ interface Charge {
   readonly deadline: Deadline;
 }
 
-export interface RefundsParts {
+export interface SettlementsParts {
   readonly sender: Sender;
   readonly servers: Servers;
   readonly health: ServerHealth;
@@ -32,10 +36,10 @@ export interface RefundsParts {
 }
 
 /** Remembers what requests were charged, and refunds it by lua/refund.lua or lua/consume-mixed.lua. */
-export class Refunds {
+export class Settlements {
   private readonly charges = new WeakMap<CheckResult, Charge>();
 
-  constructor(private readonly parts: RefundsParts) {}
+  constructor(private readonly parts: SettlementsParts) {}
 
   /** Notes which windows a request is charged in; if it is denied, only checks with `countDenied`. */
   noteCharges(checks: readonly Check[], deadline = new Deadline(this.parts.timeoutMs)): OnTokens {
@@ -55,12 +59,13 @@ export class Refunds {
    *   longer continues in the background
    * @returns the results as they are afterwards; unchanged where the refund has failed
    */
-  async refund(
+  async settle(
     checks: readonly Check[],
     results: readonly CheckResult[],
+    costs: readonly number[],
     isInTime: boolean,
   ): Promise<CheckResult[]> {
-    const { refunds, deadline } = this.takeCharges(checks, results);
+    const { refunds, deadline } = this.takeCharges(checks, results, costs);
     const refunded = new Map<CheckResult, CheckResult>();
     try {
       const limit = (isInTime ? deadline : undefined) ?? new Deadline(this.parts.timeoutMs);
@@ -81,12 +86,13 @@ export class Refunds {
   private takeCharges(
     checks: readonly Check[],
     results: readonly CheckResult[],
+    costs: readonly number[],
   ): { readonly refunds: Refund[]; readonly deadline: Deadline | undefined } {
     const refunds: Refund[] = [];
     let deadline: Deadline | undefined;
     results.forEach((result, i) => {
       const [check, charge] = [checks[i], this.charges.get(result)];
-      if (check === undefined || charge === undefined) return;
+      if (check === undefined || charge === undefined || costs[i] !== 0) return;
       this.charges.delete(result);
       if (charge.token > NO_TOKEN) refunds.push({ check, result, token: charge.token });
       deadline ??= charge.deadline;

@@ -1,0 +1,112 @@
+import { Controller, Get, Res, Sse } from '@nestjs/common';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { finalize, interval, map } from 'rxjs';
+import { FreqLimit, FreqLimitCharge } from 'nestjs-freq-limit';
+import { startApp } from '../support/app.js';
+import { until } from '../support/cluster.js';
+import { EVERYWHERE, limitsIn } from '../support/kinds.js';
+import { captureLog } from '../support/log.js';
+import { redisSuite } from '../support/redis-suite.js';
+import { usedOf } from '../support/used.js';
+
+const suite = redisSuite();
+const log = captureLog();
+
+const tokens = { name: 'tokens', window: '1d', limit: 1_000, key: 'all', cost: 100 } as const;
+const counted = { name: 'failures', window: '1d', limit: 1_000, key: 'all', countWhen: 'failure' } as const;
+
+const rawOf = (response: object): ServerResponse =>
+  (response as { raw?: ServerResponse }).raw ?? (response as ServerResponse);
+
+/** Reads the beginning of a response, and disconnects. */
+async function leave(url: string): Promise<void> {
+  const abort = new AbortController();
+  const response = await fetch(url, { signal: abort.signal });
+  await response.body?.getReader().read();
+  abort.abort();
+}
+
+describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, kind) => {
+  it('is charged what its handler has settled, before or after', async () => {
+    const gone: string[] = [];
+    @Controller()
+    class Chat {
+      /** The outcome is awaited until the response is closed. */
+      @Get('before')
+      @FreqLimit(tokens)
+      @FreqLimit(counted)
+      async before(@FreqLimitCharge('tokens') charge: FreqLimitCharge, @Res() response: object) {
+        const raw = rawOf(response);
+        await charge.settle(40);
+        raw.write('one');
+        await once(raw, 'close');
+        gone.push('before');
+      }
+      @Get('after')
+      @FreqLimit(tokens)
+      @FreqLimit(counted)
+      async after(@FreqLimitCharge('tokens') charge: FreqLimitCharge, @Res() response: object) {
+        const raw = rawOf(response);
+        raw.write('one');
+        await once(raw, 'close');
+        await sleep(20);
+        await charge.settle(40);
+        gone.push('after');
+      }
+      @Get('never')
+      @FreqLimit({ ...tokens, actualCost: () => 40 })
+      @FreqLimit(counted)
+      async never(@Res() response: object) {
+        const raw = rawOf(response);
+        raw.write('one');
+        await once(raw, 'close');
+        gone.push('never');
+      }
+    }
+    const { app, url } = await startApp(platform, { controllers: [Chat], limits: limitsIn(kind, suite) });
+    for (const path of ['before', 'after', 'never']) {
+      await leave(`${url}/${path}`);
+      await until(() => gone.includes(path));
+    }
+    await until(async () => (await usedOf(app, Chat, 'before', 'tokens')) === 40);
+    await until(async () => (await usedOf(app, Chat, 'after', 'tokens')) === 40);
+    await sleep(50);
+    // the estimate, and what counts only if the request fails
+    expect(await usedOf(app, Chat, 'never', 'tokens')).toBe(100);
+    expect(await usedOf(app, Chat, 'before', 'failures')).toBe(1);
+    expect(log.lines).toEqual([]);
+  });
+
+  it('ends a stream of events, which settles what it has sent', async () => {
+    @Controller()
+    class Chat {
+      @Sse('plain')
+      @FreqLimit(tokens)
+      plain(@FreqLimitCharge('tokens') charge: FreqLimitCharge) {
+        let sent = 0;
+        return interval(5).pipe(
+          map(() => ({ data: String(++sent) })),
+          finalize(() => void charge.settle(40)),
+        );
+      }
+      @Sse('counted')
+      @FreqLimit(tokens)
+      @FreqLimit(counted)
+      counted(@FreqLimitCharge('tokens') charge: FreqLimitCharge) {
+        return interval(5).pipe(
+          map((data) => ({ data: String(data) })),
+          finalize(() => void charge.settle(40)),
+        );
+      }
+    }
+    const { app, url } = await startApp(platform, { controllers: [Chat], limits: limitsIn(kind, suite) });
+    for (const path of ['plain', 'counted']) {
+      await leave(`${url}/${path}`);
+      await until(async () => (await usedOf(app, Chat, path, 'tokens')) === 40);
+    }
+    // a stream counts as a success with its first event
+    await until(async () => (await usedOf(app, Chat, 'counted', 'failures')) === 0);
+  });
+});
