@@ -21,6 +21,7 @@
 --              cost         the sum of their costs; 0 if they only read the counter. If they peek, 0, and the limit is
 --                           lower by the highest cost. -1: the requests must be read
 --              keys         the number of KEYS in the run
+--              more         how many numbers follow for the run
 --              starts, ends, next   for a calendar window: when the current period begins and ends, and when the next
 --                           one ends, as the process computed them, in milliseconds since 1970
 --              refill, burst   for a bucket: units that flow in per window, units that fit in
@@ -101,7 +102,7 @@ local k, run = 0, 2
 -- Read all counters. This part and the writes are written for speed: most calls need nothing else.
 while args[run] do
   local kind, window, limit, cost = args[run] % WITH_BLOCK, args[run + 1], args[run + 2], args[run + 3]
-  local first, last, params = k + 1, k + args[run + 4], run + 5
+  local first, last = k + 1, k + args[run + 4]
   if cost < 0 then
     all_pass, cost = false, 0
   elseif wants_tokens and cost > 0 then
@@ -144,8 +145,7 @@ while args[run] do
       all_pass = all_pass and units <= limit
     end
   elseif kind == BUCKET then
-    local refill = args[params]
-    params = params + 2
+    local refill = args[run + 6]
     for i = first, last do
       local value, units, part = pcall('GET', KEYS[i]), 0, 0
       if value then
@@ -182,7 +182,7 @@ while args[run] do
   elseif kind == CALENDAR then
     -- If the clock of the process is off by more than a period, the periods before and after the known ones are taken
     -- to be as long as these.
-    local starts, ends, latest = args[params], args[params + 1], args[params + 2]
+    local starts, ends, latest = args[run + 6], args[run + 7], args[run + 8]
     if now < starts then
       local length = ends > starts and ends - starts or 1
       ends = starts - floor((starts - 1 - now) / length) * length
@@ -193,8 +193,7 @@ while args[run] do
       ends = latest
     end
     latest = latest > ends and latest or ends
-    args[params], args[params + 2] = ends, latest
-    params = params + 3
+    args[run + 6], args[run + 8] = ends, latest
     for i = first, last do
       local value, units, period_end = pcall('GET', KEYS[i]), 0, ends
       if value then
@@ -232,10 +231,7 @@ while args[run] do
     end
   end
 
-  if args[run] >= WITH_BLOCK then
-    params = params + 2 + args[params + 1]
-  end
-  k, run = last, params
+  k, run = last, run + 6 + args[run + 5]
 end
 
 -- If the requests are decided one by one, for each key: the units after all of them, and whether it must be written
@@ -248,198 +244,214 @@ if not all_pass then
   -- For each key: the error if it is not a counter; until when it is blocked.
   local problems, blocked_until = {}, {}
 
-  -- a * b / by, as a whole number and a rest, for a and b below by.
-  local function divide_product(a, b, by)
-    local quotient, rest = 0, a * b
-    if rest <= MAX then
-      rest = fmod(rest, by)
-      return (a * b - rest) / by, rest
-    elseif by > 2 ^ 42 then
-      -- rounds down by more than the errors of the other operations
-      quotient = a / by * b * (1 - 2 ^ -50)
-      return floor(quotient), floor(quotient % 1 * by)
+  -- What some call needs. Functions take time to create: those for a few calls are created only for these.
+  local has_unusual, has_bucket, has_block, has_refunds = false, false, false, false
+  k, run = 0, 2
+  while args[run] do
+    has_bucket = has_bucket or args[run] % WITH_BLOCK == BUCKET
+    has_block = has_block or args[run] >= WITH_BLOCK
+    has_refunds = has_refunds or args[run + 3] < 0
+    for i = k + 1, k + args[run + 4] do
+      run_of[i], used[i] = run, base[i]
+      has_unusual = has_unusual or base[i] ~= base[i]
     end
-    rest = 0
-    for place = 40, 0, -10 do
-      local product = rest * 1024 + floor(b / 2 ^ place) % 1024 * a
-      rest = fmod(product, by)
-      quotient = quotient * 1024 + (product - rest) / by
-    end
-    return quotient, rest
+    k, run = k + args[run + 4], run + 6 + args[run + 5]
   end
 
-  -- What flows into a bucket in some time: whole units, and parts of a unit.
-  local function flow_in(elapsed, refill, window)
-    local flow = elapsed * refill
-    if flow <= MAX then
-      local part = fmod(flow, window)
-      return (flow - part) / window, part
-    end
-    local rest, more = fmod(elapsed, window), fmod(refill, window)
-    local whole = (elapsed - rest) / window * refill + (refill - more) / window * rest
-    local units, part = divide_product(rest, more, window)
-    return whole + units, part
-  end
-
-  -- How long so much takes to flow into a bucket.
-  local function time_to_flow_in(units, part, refill, window)
-    if units <= 0 and part <= 0 then
-      return 0
-    elseif refill == 0 then
-      return window
-    end
-    local product = units * window + part
-    if product <= MAX then
-      local rest = fmod(product, refill)
-      return (product - rest) / refill + (rest > 0 and 1 or 0)
-    end
-    local wait = floor(units / refill * window + part / refill) - 1
-    for _ = 1, 4 do
-      local whole, more = flow_in(wait, refill, window)
-      if whole > units or whole == units and more >= part then
-        break
+  local flow_in, time_to_flow_in
+  if has_bucket then
+    -- a * b / by, as a whole number and a rest, for a and b below by.
+    local function divide_product(a, b, by)
+      local quotient, rest = 0, a * b
+      if rest <= MAX then
+        rest = fmod(rest, by)
+        return (a * b - rest) / by, rest
+      elseif by > 2 ^ 42 then
+        -- rounds down by more than the errors of the other operations
+        quotient = a / by * b * (1 - 2 ^ -50)
+        return floor(quotient), floor(quotient % 1 * by)
       end
-      wait = wait + 1
-    end
-    return wait < MAX and wait or MAX
-  end
-
-  -- The block of a run: after how long offences are forgotten, the number of steps, the position of the first one.
-  local function block_of(run_at)
-    local kind = args[run_at] - WITH_BLOCK
-    if kind < 0 then
-      return nil, 0, 0
-    end
-    local params = run_at + (kind == CALENDAR and 8 or kind == BUCKET and 7 or 5)
-    return args[params], args[params + 1], params + 2
-  end
-
-  -- The longest time that a key can be blocked.
-  local function longest_block(i)
-    local run_at = run_of[i]
-    local kind, longest = args[run_at] % WITH_BLOCK, args[run_at + 1]
-    if kind == SLIDING then
-      longest = ceil(longest / 16 * 18)
-    elseif kind == BUCKET then
-      longest = time_to_flow_in(args[run_at + 6], 0, args[run_at + 5], longest)
-    elseif kind == CALENDAR then
-      longest = args[run_at + 7] - now
-    end
-    local _, steps, first = block_of(run_at)
-    for step = first, first + steps - 1 do
-      longest = args[step] > longest and args[step] or longest
-    end
-    return longest
-  end
-
-  local function is_count(number)
-    return number >= 0 and number <= MAX and number % 1 == 0
-  end
-
-  -- The readers of unusual keys return the units that count, and what else the kind needs; nil if it is not a counter.
-
-  -- A state from the future. It becomes one of the next sub-window: its newest charge may be as new as a moment ago.
-  local function read_sliding(i, value, window)
-    local index, newest, top = floor(now * 16 / window), unpack('<dd', value)
-    local bottom = unpack('<d', value, 145)
-    if is_count(newest) and newest > index and is_count(top) and is_count(bottom) and bottom < top then
-      if newest > index + 1 then
-        values[i], is_wrong[i] = pack('<d', index + 1) .. value:sub(9), true
+      rest = 0
+      for place = 40, 0, -10 do
+        local product = rest * 1024 + floor(b / 2 ^ place) % 1024 * a
+        rest = fmod(product, by)
+        quotient = quotient * 1024 + (product - rest) / by
       end
-      return top - bottom
+      return quotient, rest
+    end
+
+    -- What flows into a bucket in some time: whole units, and parts of a unit.
+    function flow_in(elapsed, refill, window)
+      local flow = elapsed * refill
+      if flow <= MAX then
+        local part = fmod(flow, window)
+        return (flow - part) / window, part
+      end
+      local rest, more = fmod(elapsed, window), fmod(refill, window)
+      local whole = (elapsed - rest) / window * refill + (refill - more) / window * rest
+      local units, part = divide_product(rest, more, window)
+      return whole + units, part
+    end
+
+    -- How long so much takes to flow into a bucket.
+    function time_to_flow_in(units, part, refill, window)
+      if units <= 0 and part <= 0 then
+        return 0
+      elseif refill == 0 then
+        return window
+      end
+      local product = units * window + part
+      if product <= MAX then
+        local rest = fmod(product, refill)
+        return (product - rest) / refill + (rest > 0 and 1 or 0)
+      end
+      local wait = floor(units / refill * window + part / refill) - 1
+      for _ = 1, 4 do
+        local whole, more = flow_in(wait, refill, window)
+        if whole > units or whole == units and more >= part then
+          break
+        end
+        wait = wait + 1
+      end
+      return wait < MAX and wait or MAX
     end
   end
 
-  local function read_bucket(i, value, window, refill)
-    local since, units, part = unpack('<ddd', value)
-    if not (is_count(since) and is_count(units) and is_count(part) and part < window) then
-      return nil
+  local block_of, longest_block
+  if has_block then
+    -- The block of a run: after how long offences are forgotten, the number of steps, the position of the first one.
+    function block_of(run_at)
+      local kind = args[run_at] - WITH_BLOCK
+      if kind < 0 then
+        return nil, 0, 0
+      end
+      local params = run_at + (kind == CALENDAR and 9 or kind == BUCKET and 8 or 6)
+      return args[params], args[params + 1], params + 2
     end
-    local whole, more = flow_in(since < now and now - since or 0, refill, window)
-    units, part = units - whole, part - more
-    if part < 0 then
-      units, part = units - 1, part + window
+
+    -- The longest time that a key can be blocked.
+    function longest_block(i)
+      local run_at = run_of[i]
+      local kind, longest = args[run_at] % WITH_BLOCK, args[run_at + 1]
+      if kind == SLIDING then
+        longest = ceil(longest / 16 * 18)
+      elseif kind == BUCKET then
+        longest = time_to_flow_in(args[run_at + 7], 0, args[run_at + 6], longest)
+      elseif kind == CALENDAR then
+        longest = args[run_at + 8] - now
+      end
+      local _, steps, first = block_of(run_at)
+      for step = first, first + steps - 1 do
+        longest = args[step] > longest and args[step] or longest
+      end
+      return longest
     end
-    if units < 0 or units + part == 0 then
+  end
+
+  if has_unusual then
+    local function is_count(number)
+      return number >= 0 and number <= MAX and number % 1 == 0
+    end
+
+    -- The readers of unusual keys return the units that count, and what else the kind needs; nil if it is not a
+    -- counter.
+
+    -- A state from the future. It becomes one of the next sub-window: its newest charge may be as new as a moment ago.
+    local function read_sliding(i, value, window)
+      local index, newest, top = floor(now * 16 / window), unpack('<dd', value)
+      local bottom = unpack('<d', value, 145)
+      if is_count(newest) and newest > index and is_count(top) and is_count(bottom) and bottom < top then
+        if newest > index + 1 then
+          values[i], is_wrong[i] = pack('<d', index + 1) .. value:sub(9), true
+        end
+        return top - bottom
+      end
+    end
+
+    local function read_bucket(i, value, window, refill)
+      local since, units, part = unpack('<ddd', value)
+      if not (is_count(since) and is_count(units) and is_count(part) and part < window) then
+        return nil
+      end
+      local whole, more = flow_in(since < now and now - since or 0, refill, window)
+      units, part = units - whole, part - more
+      if part < 0 then
+        units, part = units - 1, part + window
+      end
+      if units < 0 or units + part == 0 then
+        values[i] = false
+        return 0, 0
+      end
+      is_wrong[i] = since > now
+      return part > 0 and units + 1 or units, part
+    end
+
+    local function read_calendar(i, value, ends, latest)
+      local units, stored_end = unpack('<dd', value)
+      if is_count(units) and units > 0 and is_count(stored_end) then
+        is_wrong[i] = stored_end > latest
+        return units, stored_end > latest and ends or stored_end
+      end
+    end
+
+    local function read_fixed(i, value, window)
+      if not (value == '0' or value:find('^[1-9]%d*$') or #value < 20 and value:find('^-[1-9]%d*$')) then
+        return nil
+      end
+      local units, left = tonumber(value), call('PTTL', KEYS[i])
+      if left == -1 or left > window then
+        left, is_wrong[i] = window, true
+      end
+      if units > 0 then
+        return units < MAX and units or MAX, left
+      end
       values[i] = false
       return 0, 0
     end
-    is_wrong[i] = since > now
-    return part > 0 and units + 1 or units, part
-  end
 
-  local function read_calendar(i, value, ends, latest)
-    local units, stored_end = unpack('<dd', value)
-    if is_count(units) and units > 0 and is_count(stored_end) then
-      is_wrong[i] = stored_end > latest
-      return units, stored_end > latest and ends or stored_end
+    local function read_block(i, value)
+      local ends = tonumber(value:sub(2))
+      -- a check of a rule without blocks does not know how long they are
+      local latest = args[run_of[i]] >= WITH_BLOCK and now + longest_block(i) or ends
+      values[i] = false
+      if ends > now then
+        blocked_until[i], is_wrong[i] = ends < latest and ends or latest, ends > latest
+      end
+      return 0
     end
-  end
 
-  local function read_fixed(i, value, window)
-    if not (value == '0' or value:find('^[1-9]%d*$') or #value < 20 and value:find('^-[1-9]%d*$')) then
-      return nil
+    local function read_unusual(i)
+      local value, run_at = values[i], run_of[i]
+      local kind, window, params = args[run_at] % WITH_BLOCK, args[run_at + 1], run_at + 6
+      local units, rest
+      if not value then
+        units = 0
+      elseif type(value) == 'string' and #value == 19 and value:find('^4%d+$') then
+        units = read_block(i, value)
+      elseif kind == SLIDING and #value == 152 then
+        units = read_sliding(i, value, window)
+      elseif kind == BUCKET and #value == 24 then
+        units, rest = read_bucket(i, value, window, args[params])
+      elseif kind == CALENDAR and #value == 16 then
+        units, rest = read_calendar(i, value, args[params], args[params + 2])
+      elseif kind < CALENDAR and type(value) == 'string' then
+        units, rest = read_fixed(i, value, window)
+      end
+      base[i], extra[i] = units or 0, rest or kind == CALENDAR and args[params] or 0
+      if not units then
+        problems[i] = type(value) == 'table' and value.err or 'ERR value is not an integer or out of range'
+      end
     end
-    local units, left = tonumber(value), call('PTTL', KEYS[i])
-    if left == -1 or left > window then
-      left, is_wrong[i] = window, true
-    end
-    if units > 0 then
-      return units < MAX and units or MAX, left
-    end
-    values[i] = false
-    return 0, 0
-  end
 
-  local function read_block(i, value)
-    local ends = tonumber(value:sub(2))
-    -- a check of a rule without blocks does not know how long they are
-    local latest = args[run_of[i]] >= WITH_BLOCK and now + longest_block(i) or ends
-    values[i] = false
-    if ends > now then
-      blocked_until[i], is_wrong[i] = ends < latest and ends or latest, ends > latest
-    end
-    return 0
-  end
-
-  local function read_unusual(i)
-    local value, run_at = values[i], run_of[i]
-    local kind, window, params = args[run_at] % WITH_BLOCK, args[run_at + 1], run_at + 5
-    local units, rest
-    if not value then
-      units = 0
-    elseif type(value) == 'string' and #value == 19 and value:find('^4%d+$') then
-      units = read_block(i, value)
-    elseif kind == SLIDING and #value == 152 then
-      units = read_sliding(i, value, window)
-    elseif kind == BUCKET and #value == 24 then
-      units, rest = read_bucket(i, value, window, args[params])
-    elseif kind == CALENDAR and #value == 16 then
-      units, rest = read_calendar(i, value, args[params], args[params + 2])
-    elseif kind < CALENDAR and type(value) == 'string' then
-      units, rest = read_fixed(i, value, window)
-    end
-    base[i], extra[i] = units or 0, rest or kind == CALENDAR and args[params] or 0
-    if not units then
-      problems[i] = type(value) == 'table' and value.err or 'ERR value is not an integer or out of range'
-    end
-  end
-
-  k, run = 0, 2
-  while args[run] do
-    for i = k + 1, k + args[run + 4] do
-      run_of[i] = run
+    for i = 1, k do
       if base[i] ~= base[i] then
         read_unusual(i)
         if type(values[i]) == 'table' and not problems[i]:find('WRONGTYPE', 1, true) then
           return values[i]
         end
+        used[i] = base[i]
       end
-      used[i] = base[i]
     end
-    local kind, params = args[run] % WITH_BLOCK, run + 5
-    params = params + (kind == CALENDAR and 3 or kind == BUCKET and 2 or 0)
-    k, run = k + args[run + 4], params + (args[run] >= WITH_BLOCK and 2 + args[params + 1] or 0)
   end
 
   -- How long until a counter is as new.
@@ -455,7 +467,7 @@ if not all_pass then
       return ceil((newest + 17) * window / 16) - now
     elseif kind == BUCKET then
       local part = extra[i]
-      return time_to_flow_in(part > 0 and units - 1 or units, part, args[run_at + 5], window)
+      return time_to_flow_in(part > 0 and units - 1 or units, part, args[run_at + 6], window)
     elseif kind == CALENDAR then
       return extra[i] - now
     end
@@ -479,7 +491,7 @@ if not all_pass then
       return ceil((newest + age + 1) * window / 16) - now
     elseif kind == BUCKET and need <= units then
       local part = extra[i]
-      return time_to_flow_in(part > 0 and need - 1 or need, part, args[run_at + 5], window)
+      return time_to_flow_in(part > 0 and need - 1 or need, part, args[run_at + 6], window)
     end
     -- the last millisecond of a fixed window belongs to it
     return reset_of(i) + (kind < CALENDAR and 1 or 0)
@@ -490,97 +502,103 @@ if not all_pass then
   -- The blocks that begin: for each key the number of offences, and after how long they are forgotten.
   local begun, blocks = {}, 0
 
-  local function begin_block(i)
-    local forgive, steps, first = block_of(run_of[i])
-    if not forgive or blocked_until[i] then
-      return
+  local begin_block
+  if has_block then
+    function begin_block(i)
+      local forgive, steps, first = block_of(run_of[i])
+      if not forgive or blocked_until[i] then
+        return
+      end
+      local offences = steps > 1 and pcall('GET', KEYS[i] .. '!offences')
+      offences = type(offences) == 'string' and #offences < 16 and offences:find('^%d+$') and tonumber(offences) or 0
+      offences = offences < steps and offences or steps - 1
+      local length, reset, longest = args[first + offences], reset_of(i), longest_block(i)
+      length = length > reset and length or reset
+      length = length < longest and length or longest
+      blocked_until[i], begun[i], blocks = now + length, { offences + 1, steps > 1 and length + forgive }, blocks + 1
     end
-    local offences = steps > 1 and pcall('GET', KEYS[i] .. '!offences')
-    offences = type(offences) == 'string' and #offences < 16 and offences:find('^%d+$') and tonumber(offences) or 0
-    offences = offences < steps and offences or steps - 1
-    local length, reset, longest = args[first + offences], reset_of(i), longest_block(i)
-    length = length > reset and length or reset
-    length = length < longest and length or longest
-    blocked_until[i], begun[i], blocks = now + length, { offences + 1, steps > 1 and length + forgive }, blocks + 1
   end
 
-  -- Refunds so many units of a sliding window that were charged in one of its sub-windows. Its newest sub-window with a
-  -- charge may be another one afterwards.
-  local function refund_sliding(i, index, cost)
-    local value, state = values[i], ''
-    local newest = unpack('<d', value)
-    local place = 9 + 8 * (newest - index)
-    if place < 9 or place > 137 or floor(now * 16 / args[run_of[i] + 1]) - index > 16 then
-      return nil
+  local refund
+  if has_refunds then
+    -- Refunds so many units of a sliding window that were charged in one of its sub-windows. Its newest sub-window with
+    -- a charge may be another one afterwards.
+    local function refund_sliding(i, index, cost)
+      local value, state = values[i], ''
+      local newest = unpack('<d', value)
+      local place = 9 + 8 * (newest - index)
+      if place < 9 or place > 137 or floor(now * 16 / args[run_of[i] + 1]) - index > 16 then
+        return nil
+      end
+      local units = unpack('<d', value, place) - unpack('<d', value, place + 8)
+      units = units < cost and units or cost
+      for at = 9, place, 8 do
+        state = state .. pack('<d', unpack('<d', value, at) - units)
+      end
+      state = state .. value:sub(place + 8)
+      while units < base[i] and state:sub(1, 8) == state:sub(9, 16) do
+        newest, state = newest - 1, state:sub(9) .. state:sub(-8)
+      end
+      values[i] = pack('<d', newest) .. state
+      return units
     end
-    local units = unpack('<d', value, place) - unpack('<d', value, place + 8)
-    units = units < cost and units or cost
-    for at = 9, place, 8 do
-      state = state .. pack('<d', unpack('<d', value, at) - units)
-    end
-    state = state .. value:sub(place + 8)
-    while units < base[i] and state:sub(1, 8) == state:sub(9, 16) do
-      newest, state = newest - 1, state:sub(9) .. state:sub(-8)
-    end
-    values[i] = pack('<d', newest) .. state
-    return units
-  end
 
-  -- Refunds a bucket what has not flowed in since the charge.
-  local function refund_bucket(i, since, cost)
-    local run_at, part = run_of[i], extra[i]
-    local window = args[run_at + 1]
-    local whole, more = flow_in(since < now and now - since or 0, args[run_at + 5], window)
-    if whole >= cost then
-      return nil
+    -- Refunds a bucket what has not flowed in since the charge.
+    local function refund_bucket(i, since, cost)
+      local run_at, part = run_of[i], extra[i]
+      local window = args[run_at + 1]
+      local whole, more = flow_in(since < now and now - since or 0, args[run_at + 6], window)
+      if whole >= cost then
+        return nil
+      end
+      local units = (part > 0 and base[i] - 1 or base[i]) - (cost - whole)
+      part = part + more
+      if part >= window then
+        units, part = units + 1, part - window
+      end
+      extra[i] = units >= 0 and part or 0
+      return base[i] - (units >= 0 and units + (part > 0 and 1 or 0) or 0)
     end
-    local units = (part > 0 and base[i] - 1 or base[i]) - (cost - whole)
-    part = part + more
-    if part >= window then
-      units, part = units + 1, part - window
-    end
-    extra[i] = units >= 0 and part or 0
-    return base[i] - (units >= 0 and units + (part > 0 and 1 or 0) or 0)
-  end
 
-  -- Whether the window of a fixed counter ends at a time. Before Redis 7 its end cannot be read exactly: there 50 ms
-  -- count as equal.
-  local function ends_at(i, ends)
-    if redis.REDIS_VERSION_NUM then
-      return call('PEXPIRETIME', KEYS[i]) == ends
+    -- Whether the window of a fixed counter ends at a time. Before Redis 7 its end cannot be read exactly: there 50 ms
+    -- count as equal.
+    local function ends_at(i, ends)
+      if redis.REDIS_VERSION_NUM then
+        return call('PEXPIRETIME', KEYS[i]) == ends
+      end
+      local distance = abs(now + extra[i] - ends)
+      return distance == 0 or distance <= 50 and 2 * distance < args[run_of[i] + 1]
     end
-    local distance = abs(now + extra[i] - ends)
-    return distance == 0 or distance <= 50 and 2 * distance < args[run_of[i] + 1]
-  end
 
-  -- Refunds a fixed window, at once: its expiry must not change.
-  local function refund_fixed(i, ends, cost)
-    if is_wrong[i] or not ends_at(i, ends) then
-      return nil
+    -- Refunds a fixed window, at once: its expiry must not change.
+    local function refund_fixed(i, ends, cost)
+      if is_wrong[i] or not ends_at(i, ends) then
+        return nil
+      end
+      local units = cost < base[i] and cost or base[i]
+      if units < base[i] then
+        call('DECRBY', KEYS[i], format('%d', units))
+      end
+      return units
     end
-    local units = cost < base[i] and cost or base[i]
-    if units < base[i] then
-      call('DECRBY', KEYS[i], format('%d', units))
-    end
-    return units
-  end
 
-  local function refund(i, token, cost)
-    local kind, units = args[run_of[i]] % WITH_BLOCK, nil
-    if base[i] == 0 or token == huge then
-      return
-    elseif kind == SLIDING then
-      units = refund_sliding(i, token, cost)
-    elseif kind == BUCKET then
-      units = refund_bucket(i, token, cost)
-    elseif kind < CALENDAR then
-      units = refund_fixed(i, token, cost)
-    elseif extra[i] == token then
-      units = cost < base[i] and cost or base[i]
-    end
-    if units then
-      base[i] = base[i] - units
-      used[i], is_wrong[i] = base[i], is_wrong[i] or kind >= CALENDAR or base[i] == 0
+    function refund(i, token, cost)
+      local kind, units = args[run_of[i]] % WITH_BLOCK, nil
+      if base[i] == 0 or token == huge then
+        return
+      elseif kind == SLIDING then
+        units = refund_sliding(i, token, cost)
+      elseif kind == BUCKET then
+        units = refund_bucket(i, token, cost)
+      elseif kind < CALENDAR then
+        units = refund_fixed(i, token, cost)
+      elseif extra[i] == token then
+        units = cost < base[i] and cost or base[i]
+      end
+      if units then
+        base[i] = base[i] - units
+        used[i], is_wrong[i] = base[i], is_wrong[i] or kind >= CALENDAR or base[i] == 0
+      end
     end
   end
 
@@ -624,7 +642,7 @@ if not all_pass then
     end
   end
 
-  local numbers = cjson.decode('[' .. args[1]:gsub('^@', '') .. '0]')
+  local numbers = cjson.decode('[' .. (wants_tokens and args[1]:sub(2) or args[1]) .. '0]')
 
   -- Reads the check at a position as the j-th one of its request. Returns the next position.
   local function read_check(j, at)
@@ -645,7 +663,7 @@ if not all_pass then
         used[keys[j]], charges[j] = used[keys[j]] - charges[j], 0
       end
     end
-    for j = 1, err and 0 or count do
+    for j = 1, has_block and not err and count or 0 do
       -- a request that could never pass does not cross the limit
       if excess[j] > 0 and costs[j] > 0 and costs[j] <= limits[j] and modes[j] < PEEK then
         begin_block(keys[j])
@@ -709,7 +727,7 @@ end
 -- time than SET with an expiry.
 k, run = 0, 2
 while args[run] do
-  local kind, window, params = args[run] % WITH_BLOCK, args[run + 1], run + 5
+  local kind, window = args[run] % WITH_BLOCK, args[run + 1]
   local first, last = k + 1, k + args[run + 4]
   if not used and args[run + 3] == 0 then
     first = last + 1
@@ -775,15 +793,7 @@ while args[run] do
       end
     end
   end
-  if kind == BUCKET then
-    params = params + 2
-  elseif kind == CALENDAR then
-    params = params + 3
-  end
-  if args[run] >= WITH_BLOCK then
-    params = params + 2 + args[params + 1]
-  end
-  k, run = last, params
+  k, run = last, run + 6 + args[run + 5]
 end
 
 if not wants_tokens then

@@ -112,7 +112,7 @@ describe.each(KINDS)('real costs in %s', (kind) => {
       values() {
         return from([5, 6, 7]);
       }
-      @EventPattern('event')
+      @EventPattern<string>('event')
       @FreqLimit(tokens)
       async event(@Payload() used: number, @FreqLimitCharge('tokens') charge: FreqLimitCharge) {
         await charge.settle(used);

@@ -73,12 +73,13 @@ function runOf({ check, cost, limit, charges, reads, mustRead }: KeyUse): readon
     (kind.type === 'token-bucket' && charges > 1) ||
     cost > MAX ||
     limit < 0;
-  const run = [KINDS[kind.type] + (block === undefined ? 0 : WITH_BLOCK), windowMs];
-  run.push(numberOf(Math.max(limit, 0)), isUnclear ? READ_REQUESTS : cost, 1);
-  if (kind.type === 'calendar') run.push(kind.startsAtMs, kind.endsAtMs, kind.nextEndsAtMs);
-  if (kind.type === 'token-bucket') run.push(Math.min(check.limit, MAX), numberOf(kind.burst));
-  if (block !== undefined) run.push(block.forgiveAfterMs, block.stepsMs.length, ...block.stepsMs);
-  return run;
+  const more: number[] = [];
+  if (kind.type === 'calendar') more.push(kind.startsAtMs, kind.endsAtMs, kind.nextEndsAtMs);
+  if (kind.type === 'token-bucket') more.push(Math.min(check.limit, MAX), numberOf(kind.burst));
+  if (block !== undefined) more.push(block.forgiveAfterMs, block.stepsMs.length, ...block.stepsMs);
+  const code = KINDS[kind.type] + (block === undefined ? 0 : WITH_BLOCK);
+  const sum = isUnclear ? READ_REQUESTS : cost;
+  return [code, windowMs, numberOf(Math.max(limit, 0)), sum, 1, more.length, ...more];
 }
 
 function requestText(request: MixedRequest, indexes: ReadonlyMap<string, number>): string {

@@ -64,7 +64,8 @@ function isSameKind(a: CounterKind, b: CounterKind): boolean {
 export function runOf(check: Check, limit: number, cost: number, keyCount: number): number[] {
   const { kind, block, windowMs } = check;
   const code = KINDS[kind.type] + (block === undefined ? 0 : WITH_BLOCK);
-  return [code, windowMs, sentLimit(limit), cost, keyCount, ...kindParts(check), ...blockParts(check)];
+  const more = [...kindParts(check), ...blockParts(check)];
+  return [code, windowMs, sentLimit(limit), cost, keyCount, more.length, ...more];
 }
 
 function kindParts({ kind, limit }: Check): number[] {

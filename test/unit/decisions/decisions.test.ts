@@ -70,8 +70,8 @@ describe('a settlement', () => {
     saveDecision(context, decision(settle));
     const claimed = claimSettlement(context);
     expect(claimSettlement(context)).toBeUndefined();
-    await claimed?.(ENDED);
-    await claimed?.(ENDED);
+    await claimed?.settle(ENDED);
+    await claimed?.settle(ENDED);
     expect(settled).toEqual([ENDED]);
     expect(takeUnsettled(context)).toBeUndefined();
   });
@@ -82,7 +82,7 @@ describe('a settlement', () => {
     const claimed = claimSettlement(context);
     const failed = { succeeded: false, error: undefined };
     await takeUnsettled(context)?.settle?.(failed);
-    await claimed?.(ENDED);
+    await claimed?.settle(ENDED);
     expect(settled).toEqual([failed]);
     expect(takeUnsettled(context)).toBeUndefined();
   });

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { isAborted, onResponseEnd } from '../../../src/decisions/response-end.js';
+import { isAborted, onResponseClose, onResponseEnd } from '../../../src/decisions/response-end.js';
 
 describe('onResponseEnd', () => {
   it('calls all callbacks of a response once, with one listener', () => {
@@ -32,6 +32,20 @@ describe('onResponseEnd', () => {
       }).not.toThrow();
     },
   );
+});
+
+describe('onResponseClose', () => {
+  it('calls all callbacks when a response is closed, with one listener', () => {
+    const response = new EventEmitter();
+    const called: string[] = [];
+    onResponseEnd(response, () => called.push('end'));
+    onResponseClose(response, () => called.push('one'));
+    onResponseClose({ raw: response }, () => called.push('two'));
+    expect(response.listenerCount('close')).toBe(1);
+    response.emit('close');
+    response.emit('close');
+    expect(called).toEqual(['one', 'two']);
+  });
 });
 
 describe('isAborted', () => {

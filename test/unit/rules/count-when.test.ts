@@ -6,6 +6,7 @@ const ended = (succeeded: boolean): Outcome => ({
   succeeded,
   statusCode: succeeded ? 200 : 401,
   error: undefined,
+  result: undefined,
   context: CONTEXT,
 });
 

@@ -1,6 +1,7 @@
 import { FreqLimitError } from '../../../src/core/errors.js';
 import type { Verdict } from '../../../src/core/verdict.js';
 import { toVerdict } from '../../../src/core/verdict.js';
+import type { SettleableVerdict } from '../../../src/decisions/charge.js';
 import type { FreqLimitCheck } from '../../../src/rules/service-check-types.js';
 import { FreqLimitThrottlerStorage } from '../../../src/throttler/throttler-storage.js';
 import { result } from '../fixtures.js';
@@ -15,11 +16,11 @@ function service(verdicts: (Verdict | Error)[], reset?: Error) {
   };
   return {
     calls,
-    consume: async (checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict> => {
+    consume: async (checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<SettleableVerdict> => {
       note('consume', checks);
       const verdict = verdicts.shift();
       if (verdict instanceof Error) throw verdict;
-      return verdict!;
+      return { ...verdict!, settle: () => Promise.resolve() };
     },
     reset: async (checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<void> => {
       note('reset', checks);

@@ -50,10 +50,10 @@ describe('encodeMixed', () => {
       keys: ['f', 'c', 's', 'b'],
       text: '1,2,3,4,0,',
       runs: [
-        ...[1, 60_000, 5, 1, 1],
-        ...[2, 3_100, 4, 1, 1, 1_000, 4_100, 7_100],
-        ...[13, 60_000, 5, 1, 1, 86_400_000, 2, 5_000, 60_000],
-        ...[4, 60_000, 8, 1, 1, 6, 8],
+        ...[1, 60_000, 5, 1, 1, 0],
+        ...[2, 3_100, 4, 1, 1, 3, 1_000, 4_100, 7_100],
+        ...[13, 60_000, 5, 1, 1, 4, 86_400_000, 2, 5_000, 60_000],
+        ...[4, 60_000, 8, 1, 1, 2, 6, 8],
       ],
     });
   });
@@ -63,7 +63,7 @@ describe('encodeMixed', () => {
     expect(encoded(batch)).toEqual({
       keys: ['a', 'c', 'b', 'd'],
       text: '1,3,0,2,4,0,',
-      runs: [3, 60_000, 5, 1, 2, 4, 60_000, 8, 1, 1, 6, 8, 3, 60_000, 9, 1, 1],
+      runs: [...[3, 60_000, 5, 1, 2, 0], ...[4, 60_000, 8, 1, 1, 2, 6, 8], ...[3, 60_000, 9, 1, 1, 0]],
     });
   });
 
@@ -72,11 +72,11 @@ describe('encodeMixed', () => {
       sliding('s', { limit: Infinity }),
       bucket('b', { limit: Infinity, kind: { ...BUCKET, burst: Infinity } }),
     ]);
-    expect(encoded(batch).runs).toEqual([3, 60_000, -1, 1, 1, 4, 60_000, -1, 1, 1, MAX, -1]);
+    expect(encoded(batch).runs).toEqual([3, 60_000, -1, 1, 1, 0, 4, 60_000, -1, 1, 1, 2, MAX, -1]);
   });
 
   it('has no room in a bucket that does not refill', () => {
-    expect(encoded(batchOf([bucket('b', { limit: 0 })]).batch).runs).toEqual([4, 60_000, 0, 1, 1, 0, 8]);
+    expect(encoded(batchOf([bucket('b', { limit: 0 })]).batch).runs).toEqual([4, 60_000, 0, 1, 1, 2, 0, 8]);
   });
 
   it('writes out a check with another cost or limit, or a mode', () => {
@@ -90,7 +90,7 @@ describe('encodeMixed', () => {
     ]);
     expect(encoded(batch)).toMatchObject({
       text: '1,-1,5,3,0,-1,9,1,0,-1,5,1,1,-1,5,1,2,-1,-1,1,3,0,',
-      runs: [3, 60_000, 5, 8, 1],
+      runs: [3, 60_000, 5, 8, 1, 0],
     });
   });
 
@@ -110,7 +110,7 @@ describe('encodeMixed', () => {
     ]);
     expect(encoded(batch)).toMatchObject({
       text: '-1,5,2,4,0,2,0,',
-      runs: [3, 60_000, -1, -1, 1, 3, 60_000, 5, -1, 1],
+      runs: [3, 60_000, -1, -1, 1, 0, 3, 60_000, 5, -1, 1, 0],
     });
   });
 
@@ -134,7 +134,7 @@ describe('encodeMixed', () => {
     expect(encoded(batchOf([of(MARCH)], [of(april)]).batch)).toEqual({
       keys: ['c'],
       text: '1,0,1,0,',
-      runs: [2, 3_100, 5, 2, 1, 1_000, 4_100, 7_100],
+      runs: [2, 3_100, 5, 2, 1, 3, 1_000, 4_100, 7_100],
     });
   });
 });
