@@ -96,8 +96,8 @@ describe.each(EVERYWHERE)('a chat on %s, counted in %s', (platform, kind) => {
     const client = new AbortController();
     const asking = ask(url, QUESTION, client.signal);
     await until(() => model.running === 1);
+    await asking; // the headers come before the first token
     client.abort();
-    await expect(asking).rejects.toThrow('aborted');
     await until(() => model.running === 0);
     expect((await used())[1]).toBeGreaterThan(1_000);
   });
