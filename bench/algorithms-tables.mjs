@@ -34,6 +34,24 @@ function kinds({ algorithms }) {
   );
 }
 
+/** The same, as a multiple of a fixed window, for counters that are open. */
+function asMultiples({ algorithms }) {
+  if (algorithms === undefined) return undefined;
+  const sections = algorithms.kinds;
+  const isKind = ({ name }) => name.endsWith(', passes') && name !== 'one of each, passes';
+  const multiple = ({ rows }, name) => rows.find((row) => row.name === name)?.cpuToFixed;
+  return table(
+    ['', ...sections.map(({ checks }) => callOf(checks))],
+    sections[0].rows.filter(isKind).map(({ name }) => [
+      labelOf(name),
+      ...sections.map((section) => {
+        const found = multiple(section, name);
+        return found && threeDigitsWithInterval(found);
+      }),
+    ]),
+  );
+}
+
 export function labelOf(name) {
   const [kind, state = 'passes'] = name.split(', ');
   return (KINDS[kind] ?? kind) + (STATES[state] ?? `, ${state}`);
@@ -97,6 +115,7 @@ function peers({ algorithms }) {
 
 export const tables = {
   algorithms: kinds,
+  'algorithms as multiples': asMultiples,
   'algorithms against before': againstBefore,
   'algorithms of other libraries': peers,
 };

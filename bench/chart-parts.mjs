@@ -1,39 +1,30 @@
-// The elements of pictures, and the two sets of colors of the chart.
+// The elements of pictures, and the colors and sizes that all of them have in common.
 
-/** The colors of the bars differ also for people with a color blindness. */
-export const COLORS = {
-  light: {
-    page: '#ffffff',
-    edge: '#d1d9e0',
-    text: '#1f2328',
-    soft: '#59636e',
-    guard: '#32383f',
-    ours: '#0969da',
-    throttler: '#d55e00',
-    flexible: '#cc79a7',
-  },
-  dark: {
-    page: '#0d1117',
-    edge: '#3d444d',
-    text: '#f0f6fc',
-    soft: '#9198a1',
-    guard: '#d1d7e0',
-    ours: '#2f81f7',
-    throttler: '#f0803c',
-    flexible: '#b86aa0',
-  },
+/** The width of a picture, and its margin on the left and on the right. */
+export const [WIDTH, EDGE] = [840, 20];
+
+/** Of a page, for light and for dark. */
+export const PAGE_COLORS = {
+  light: { page: '#ffffff', edge: '#d1d9e0', text: '#1f2328', soft: '#59636e' },
+  dark: { page: '#0d1117', edge: '#3d444d', text: '#f0f6fc', soft: '#9198a1' },
+};
+
+/** Two colors that differ also for people with a color blindness. */
+export const INKS = {
+  light: { blue: '#0969da', orange: '#d55e00' },
+  dark: { blue: '#2f81f7', orange: '#f0803c' },
 };
 
 /**
  * @param colors two sets of colors: other names than those of the page become classes
  * @param moreStyle further lines of style, for a set of colors
  */
-export function svg(width, height, title, parts, colors = COLORS, moreStyle = () => []) {
+export function svg(height, title, parts, colors, moreStyle = () => []) {
   const [light, dark] = [colors.light, colors.dark].map((set) =>
     [...styleOf(set), ...moreStyle(set)].join('\n'),
   );
   const font = `font-family="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif" font-size="13"`;
-  const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
+  const size = `width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}"`;
   return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" aria-labelledby="title" ${font}>
 <title id="title">${title}</title>
 <style>
@@ -45,7 +36,7 @@ ${light}
 ${dark}
 }
 </style>
-<rect class="page" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8"/>
+<rect class="page" x="0.5" y="0.5" width="${WIDTH - 1}" height="${height - 1}" rx="8"/>
 ${parts.join('\n')}
 </svg>
 `;
@@ -69,6 +60,12 @@ function styleOf({ page, edge, text: ink, soft, ...classes }) {
     ...bars,
   ];
 }
+
+/** The first two lines of a picture. */
+export const heading = (title, subtitle) => [
+  text('bold big', EDGE, 32, title),
+  text('soft', EDGE, 54, subtitle),
+];
 
 export function text(className, x, y, content, anchor = 'start') {
   return `<text class="${className}" x="${oneDecimal(x)}" y="${y}" text-anchor="${anchor}">${content}</text>`;

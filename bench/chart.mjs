@@ -1,5 +1,5 @@
 // The chart of the README, drawn by hand: the CPU time that a limiter adds to a request, for the process and for Redis.
-import { line, oneDecimal, svg, text } from './chart-parts.mjs';
+import { EDGE, heading, INKS, line, oneDecimal, PAGE_COLORS, svg, text, WIDTH } from './chart-parts.mjs';
 import { labelOf, PLATFORMS, rateOf } from './labels.mjs';
 import { number, plusMinus } from './markdown.mjs';
 
@@ -11,12 +11,28 @@ const GROUPS = {
   flexible: ['rate-limiter-flexible 1 redis', 'rate-limiter-flexible 5 redis'],
 };
 
+/** Those of the bars differ also for people with a color blindness. */
+export const COLORS = {
+  light: {
+    ...PAGE_COLORS.light,
+    guard: '#32383f',
+    ours: INKS.light.blue,
+    throttler: INKS.light.orange,
+    flexible: '#cc79a7',
+  },
+  dark: {
+    ...PAGE_COLORS.dark,
+    guard: '#d1d7e0',
+    ours: INKS.dark.blue,
+    throttler: INKS.dark.orange,
+    flexible: '#b86aa0',
+  },
+};
+
 const TITLE = 'CPU time that a rate limiter adds to a request';
 const SUBTITLE = 'Microseconds, compared to the same application without one. Mean and 95 % interval.';
 const NOTE = 'In Redis, @nestjs/throttler counts with @nest-lab/throttler-storage-redis.';
 
-const WIDTH = 840;
-const EDGE = 20;
 // the labels of rows end here
 const LEFT = 284;
 // of the figures after the longest bars
@@ -33,7 +49,7 @@ const TICKS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000];
 export function chart(rate) {
   const platforms = Object.keys(PLATFORMS).filter((platform) => rate[platform] !== undefined);
   const panels = panelsOf(platforms.flatMap((platform) => rate[platform].rows));
-  const parts = [text('bold big', EDGE, 32, TITLE), text('soft', EDGE, 54, SUBTITLE)];
+  const parts = heading(TITLE, SUBTITLE);
   let y = 84;
   for (const platform of platforms) {
     const { rows } = rate[platform];
@@ -46,7 +62,7 @@ export function chart(rate) {
     parts.push(...ratesOf(rows, drawn.bottom + TICK_LINE));
     y = drawn.bottom + 58;
   }
-  return svg(WIDTH, y + 10, TITLE, [...parts, text('soft', EDGE, y - 8, NOTE)]);
+  return svg(y + 10, TITLE, [...parts, text('soft', EDGE, y - 8, NOTE)], COLORS);
 }
 
 /** At how many requests per second the rows were measured. */

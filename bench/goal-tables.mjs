@@ -48,14 +48,12 @@ function saturated({ http = {} }) {
   return THROUGHPUT.flatMap(([platform, name, text, atLeast]) => {
     const row = http[platform]?.find((one) => one.name === name);
     if (row === undefined) return [];
-    const { throughput, from, to } = row;
-    return {
-      text: `${PLATFORMS[platform]}, saturated: requests/s with ${text}, compared to the bare application`,
-      atLeast,
-      unit: '×',
-      measured: { mean: throughput, from, to },
-      shown: withInterval({ mean: throughput, from, to }, 2),
-    };
+    const { throughput: mean, from, to, toHeaders } = row;
+    const start = `${PLATFORMS[platform]}, saturated: requests/s with ${text}, compared to`;
+    return [
+      { ...ratioGoal(`${start} the bare application`, undefined, { mean, from, to }), atLeast },
+      ...(toHeaders ? [ratioGoal(`${start} a guard that sets the same headers`, undefined, toHeaders)] : []),
+    ];
   });
 }
 

@@ -153,9 +153,7 @@ export class FreqLimitService {
   /** Without `settle`, the verdict as it is. A denied call has nothing to settle. */
   private conclude(verdict: Verdict, results: CheckResult[], { checks, settles }: ServiceCall): Verdict {
     if (!settles) return verdict;
-    const charges = verdict.allowed
-      ? new RequestCharges(this.store, { checks, results }, false)
-      : undefined;
+    const charges = verdict.allowed ? new RequestCharges(this.store, { checks, results }, false) : undefined;
     const names = [...new Set(checks.map(({ name }) => name))];
     return new NamedCharges(names, charges, CHECKS_OF_CONSUME).withSettle(verdict);
   }

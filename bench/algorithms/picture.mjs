@@ -1,30 +1,13 @@
 // A picture of docs/algorithms.md: the requests of each client, and how many passed in the last window's length.
-import { line, oneDecimal, svg, text } from '../chart-parts.mjs';
+import { EDGE, heading, INKS, line, oneDecimal, PAGE_COLORS, svg, text } from '../chart-parts.mjs';
 import { lastWindow, worst } from './figures.mjs';
 import { TRAFFIC } from './traffic.mjs';
 
-/** The colors of passed and denied requests differ also for people with a color blindness. */
 export const COLORS = {
-  light: {
-    page: '#ffffff',
-    edge: '#d1d9e0',
-    text: '#1f2328',
-    soft: '#59636e',
-    passed: '#0969da',
-    denied: '#d55e00',
-  },
-  dark: {
-    page: '#0d1117',
-    edge: '#3d444d',
-    text: '#f0f6fc',
-    soft: '#9198a1',
-    passed: '#2f81f7',
-    denied: '#f0803c',
-  },
+  light: { ...PAGE_COLORS.light, passed: INKS.light.blue, denied: INKS.light.orange },
+  dark: { ...PAGE_COLORS.dark, passed: INKS.dark.blue, denied: INKS.dark.orange },
 };
 
-const WIDTH = 840;
-const EDGE = 20;
 // of the time
 const [LEFT, RIGHT] = [200, 684];
 const TOP = 80;
@@ -45,7 +28,7 @@ export function picture(title, rows, settings) {
   const { windowMs, lengthMs } = settings;
   const seconds = windowMs / 1_000;
   const subtitle = `Each line is a request. The area is how many passed in the last ${seconds} s; the dashed line is the limit.`;
-  const parts = [text('bold big', EDGE, 32, title), text('soft', EDGE, 54, subtitle)];
+  const parts = heading(title, subtitle);
   const drawn = rows.map((row, i) => drawRow(row, settings, TOP + i * (rowHeight + ROW_GAP)));
   const bottom = TOP + rows.length * (rowHeight + ROW_GAP) - ROW_GAP;
   const xOf = scaleOf(lengthMs);
@@ -53,7 +36,7 @@ export function picture(title, rows, settings) {
     parts.push(line('grid', xOf(ms), TOP, xOf(ms), bottom));
     parts.push(text('tick', xOf(ms), bottom + TICK_LINE, ms === 0 ? '0' : `${ms / 1_000} s`, 'middle'));
   }
-  return svg(WIDTH, bottom + TICK_LINE + 16, title, [...parts, ...drawn.flat()], COLORS, curveStyle);
+  return svg(bottom + TICK_LINE + 16, title, [...parts, ...drawn.flat()], COLORS, curveStyle);
 }
 
 const rowHeight = 2 * LANE + LANE_GAP + CURVE_GAP + CURVE;

@@ -7,7 +7,10 @@ import { streamModel } from './model.js';
 export class StreamController {
   @Sse()
   @FreqLimit({ name: 'words', window: '1h', limit: 1_000, cost: 100 })
-  stream(@Query('text') text: string, @FreqLimitCharge('words') charge: FreqLimitCharge): Observable<MessageEvent> {
+  stream(
+    @Query('text') text: string,
+    @FreqLimitCharge('words') charge: FreqLimitCharge,
+  ): Observable<MessageEvent> {
     let words = 0;
     return from(streamModel(text)).pipe(
       tap(() => words++),

@@ -102,7 +102,9 @@ export class NamedCharges {
     const [name, ...others] = this.names;
     if (name === undefined) return DONE;
     if (others.length === 0) return this.settleAll([[name, cost]]);
-    throw this.error(`${cost} is one cost for ${this.names.length} checks; write settle({ ${this.example()}: ${cost} })`);
+    throw this.error(
+      `${cost} is one cost for ${this.names.length} checks; write settle({ ${this.example()}: ${cost} })`,
+    );
   }
 
   private settleAll(costs: readonly (readonly [name: string, cost: unknown])[]): Promise<void> {
@@ -128,7 +130,9 @@ export class NamedCharges {
     const near = nearestName(name, this.names);
     const meant = near === undefined ? '' : `; did you mean ${near}?`;
     const known = this.names.join(', ') || 'none';
-    return this.error(`no ${this.words().thing} has the name ${formatForLog(name)}${meant}; existing names: ${known}`);
+    return this.error(
+      `no ${this.words().thing} has the name ${formatForLog(name)}${meant}; existing names: ${known}`,
+    );
   }
 
   private wrongCost(name: string, cost: unknown): FreqLimitError {

@@ -17,7 +17,13 @@ export interface EndedRequest {
 /** The outcome of a request, from the end of its handler and the status of its response. */
 export function outcomeOf(request: EndedRequest, { succeeded, error, result }: HandlerEnd): Outcome {
   const statusCode = succeeded ? statusOf(request) : failedStatusOf(request, error);
-  return { succeeded: succeeded && (statusCode ?? 200) < 400, statusCode, error, result, context: request.context };
+  return {
+    succeeded: succeeded && (statusCode ?? 200) < 400,
+    statusCode,
+    error,
+    result,
+    context: request.context,
+  };
 }
 
 /** The status of what was thrown; if that is not known, of the response. */

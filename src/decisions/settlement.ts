@@ -85,7 +85,10 @@ export class Settlement {
       const actual = await actualCost(outcome);
       if (COUNT.test(actual)) return { cost: actual, isFinal: false };
       const problem = `returned ${formatForLog(actual)}, which is not ${COUNT.expected}`;
-      this.logActualCost(rule, `${problem}${conversionHint(actual, COUNT.test)}; the request stays charged ${cost}`);
+      this.logActualCost(
+        rule,
+        `${problem}${conversionHint(actual, COUNT.test)}; the request stays charged ${cost}`,
+      );
     } catch (error) {
       this.logActualCost(rule, `failed; the request stays charged ${cost}: ${formatError(error)}`);
     }

@@ -67,7 +67,8 @@ function handlerOf(context: ExecutionContext): string {
 }
 
 function ruleText(rule: PlannedRule): string {
-  const { name, limit, key, scope, place, cost, actualCost, maxShare, countDenied, shouldCount, shadow } = rule;
+  const { name, limit, key, scope, place, cost, actualCost, maxShare, countDenied, shouldCount, shadow } =
+    rule;
   return [
     `"${name}" ${valueText(limit)} ${windowText(rule)} by ${formatForLog(key.spec)}, scope ${scope}, from ${place}`,
     ...kindTexts(rule),

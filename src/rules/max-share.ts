@@ -32,7 +32,11 @@ export function unitsOfShare(units: number, maxShare: number): number {
  * Makes the store deny a check whose cost is above `maxShare`. A shadow rule without a limit in the store keeps none.
  * @param ownLimit the limit of the rule
  */
-export function withinShare<C extends ShareCheck>(check: C, maxShare: number | undefined, ownLimit: number): C {
+export function withinShare<C extends ShareCheck>(
+  check: C,
+  maxShare: number | undefined,
+  ownLimit: number,
+): C {
   if (maxShare === undefined) return check;
   const { cost, kind, limit } = check;
   const units = capacityOf({ kind, limit: ownLimit });

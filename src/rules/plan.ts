@@ -84,9 +84,7 @@ export function planOf(
 ): Plan | undefined {
   // also those that are replaced or skipped: a wrong rule is a mistake wherever it is
   const all = levels.flatMap((level) => level.rules);
-  const planned = new Map(
-    all.map((rule) => [rule, attempt(() => planDeclared(rule, owner, defaults))]),
-  );
+  const planned = new Map(all.map((rule) => [rule, attempt(() => planDeclared(rule, owner, defaults))]));
   let declared: DeclaredRule[] = [];
   for (const level of levels) {
     declared = withoutSkipped(mergeByName(declared, level.rules, attempt), level.skip, attempt);

@@ -64,7 +64,11 @@ const CONTRADICTIONS: readonly Contradiction[] = [
         : undefined,
   },
   { option: 'cost', others: ['algorithm', 'burst', 'limit', 'window'], problemIn: costAboveBurst },
-  { option: 'cost', others: ['maxShare', 'algorithm', 'burst', 'limit', 'window'], problemIn: costAboveShare },
+  {
+    option: 'cost',
+    others: ['maxShare', 'algorithm', 'burst', 'limit', 'window'],
+    problemIn: costAboveShare,
+  },
   {
     option: 'actualCost',
     others: ['cost'],

@@ -23,6 +23,7 @@ const READER = new OptionReader('consume: options', invalidCheck);
  */
 export function readConsumeOptions(options: unknown, checks: unknown): { readonly settle: boolean } {
   const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
-  if (!isObject || 'key' in options || typeof checks !== 'object') throw tooManyArguments('consume', checks, options);
+  if (!isObject || 'key' in options || typeof checks !== 'object')
+    throw tooManyArguments('consume', checks, options);
   return OPTIONS.read(options, READER);
 }

@@ -1,24 +1,18 @@
-import type { Check, CheckResult } from '../../src/core/check.js';
+import type { Check } from '../../src/core/check.js';
 import type { Block } from '../../src/core/counter-kind.js';
 import { check } from '../support/check.js';
 import { checkOf, type KindParts, TYPES } from '../support/kind-checks.js';
 import type { TimedSubject } from '../support/timed-subjects.js';
+import { timedSuite } from '../support/timed-suite.js';
 
 const LADDER: Block = { stepsMs: [5_000, 20_000, 60_000], forgiveAfterMs: 100_000 };
 
 /** What blocks promise, as a test. */
 export function describeBlocks(name: string, start: () => Promise<TimedSubject>): void {
   describe.each(TYPES)(`the block of a %s in the ${name} store`, (type) => {
-    let subject: TimedSubject;
+    const subject = timedSuite(start);
+    const { advance, consumeOne: one } = subject;
     let serial = 0;
-
-    beforeAll(async () => {
-      subject = await start();
-    });
-    afterAll(() => subject.stop());
-
-    const advance = (ms: number): void => void (subject.clock.nowMs += ms);
-    const one = async (one: Check): Promise<CheckResult> => (await subject.store.consume([one]))[0]!;
 
     /** A new counter with a limit of 2. */
     function counter(block: Block = LADDER): (parts?: KindParts) => Check {

@@ -3,6 +3,7 @@ import type { Check, CheckResult } from '../../src/core/check.js';
 import { capacityOf } from '../../src/core/counter-kind.js';
 import { checkOn, type CounterSpec, MAX, specs, type Use, uses } from '../support/random-checks.js';
 import type { TimedSubject } from '../support/timed-subjects.js';
+import { timedSuite } from '../support/timed-suite.js';
 
 // Who waits for `retryAfterMs` passes, and a millisecond earlier does not. After `resetAfterMs` nothing counts, and a millisecond
 // earlier something does.
@@ -28,16 +29,9 @@ function isLong({ resetAfterMs, retryAfterMs }: CheckResult): boolean {
 
 export function describeWaits(name: string, start: () => Promise<TimedSubject>): void {
   describe(`the waits of the ${name} store`, () => {
-    let subject: TimedSubject;
+    const subject = timedSuite(start);
+    const { advance, peekOne: peek } = subject;
     let serial = 0;
-
-    beforeAll(async () => {
-      subject = await start();
-    });
-    afterAll(() => subject.stop());
-
-    const advance = (ms: number): void => void (subject.clock.nowMs += ms);
-    const peek = async (one: Check): Promise<CheckResult> => (await subject.store.peek([one]))[0]!;
 
     /** A check on a counter of this run; a calendar has the current period. */
     function checkOf(run: number, spec: CounterSpec, use: Use): Check {

@@ -121,10 +121,26 @@ describe.each(EVERYWHERE)('actualCost on %s in %s', (platform, kind) => {
       },
       'failed; the request stays charged 100: no tokens',
     ],
-    ['rejects', () => Promise.reject(new Error('no tokens')), 'failed; the request stays charged 100: no tokens'],
-    ['returns a fraction', () => 1.5, 'returned 1.5, which is not a whole number from 0 to 2^53 - 1; the request stays charged 100'],
-    ['returns nothing', () => undefined as never, 'returned undefined, which is not a whole number from 0 to 2^53 - 1; the request stays charged 100'],
-    ['returns a negative number', () => -5, 'returned -5, which is not a whole number from 0 to 2^53 - 1; the request stays charged 100'],
+    [
+      'rejects',
+      () => Promise.reject(new Error('no tokens')),
+      'failed; the request stays charged 100: no tokens',
+    ],
+    [
+      'returns a fraction',
+      () => 1.5,
+      'returned 1.5, which is not a whole number from 0 to 2^53 - 1; the request stays charged 100',
+    ],
+    [
+      'returns nothing',
+      () => undefined as never,
+      'returned undefined, which is not a whole number from 0 to 2^53 - 1; the request stays charged 100',
+    ],
+    [
+      'returns a negative number',
+      () => -5,
+      'returned -5, which is not a whole number from 0 to 2^53 - 1; the request stays charged 100',
+    ],
   ])('keeps the estimate if the function %s, and logs one line', async (_, actualCost, problem) => {
     const { url } = await startApp(platform, { controllers: [ways(actualCost)], limits: limits() });
     const response = await fetch(`${url}/ok`);
@@ -222,7 +238,10 @@ describe.each(EVERYWHERE)('actualCost on %s in %s', (platform, kind) => {
     @Controller()
     class Mapped {
       @Get()
-      @UseInterceptors({ intercept: (_: unknown, next: { handle(): Observable<number> }) => next.handle().pipe(map((used) => ({ used }))) })
+      @UseInterceptors({
+        intercept: (_: unknown, next: { handle(): Observable<number> }) =>
+          next.handle().pipe(map((used) => ({ used }))),
+      })
       @FreqLimit({ ...TOKENS, actualCost: usedIn })
       get() {
         return 7;

@@ -47,8 +47,8 @@ describe('an unknown rule in @FreqLimitCharge', () => {
     }
     expect(await problemsOf(Chat, { rules: [rule('all')] })).toEqual([
       '@FreqLimitCharge on Chat.near: no rule here has the name "token"; did you mean tokens?; existing names: all, requests, tokens',
-      '@FreqLimitCharge on Chat.far: no rule here has the name "money"; existing names: all, requests',
       '@FreqLimitCharge on Chat.unnamed: no rule here has the name "1m"; existing names: all, requests; a rule needs the option name to be settled by it',
+      '@FreqLimitCharge on Chat.far: no rule here has the name "money"; existing names: all, requests',
     ]);
   });
 
@@ -128,8 +128,14 @@ describe('@FreqLimitCharge', () => {
   const decorate = FreqLimitCharge as (...given: unknown[]) => ParameterDecorator;
 
   it.each<[unknown[], string]>([
-    [['a name'], '@FreqLimitCharge: "a name" is not a name of 1 to 64 characters A-Z a-z 0-9 _ . - that begins with a letter or a digit; write @FreqLimitCharge() for all rules'],
-    [[5], '@FreqLimitCharge: 5 is not a name of 1 to 64 characters A-Z a-z 0-9 _ . - that begins with a letter or a digit; write @FreqLimitCharge() for all rules'],
+    [
+      ['a name'],
+      '@FreqLimitCharge: "a name" is not a name of 1 to 64 characters A-Z a-z 0-9 _ . - that begins with a letter or a digit; write @FreqLimitCharge() for all rules',
+    ],
+    [
+      [5],
+      '@FreqLimitCharge: 5 is not a name of 1 to 64 characters A-Z a-z 0-9 _ . - that begins with a letter or a digit; write @FreqLimitCharge() for all rules',
+    ],
     [['input', 'output'], '@FreqLimitCharge: takes one name; write @FreqLimitCharge() for all rules'],
     [[{}, 'ask', 0], '@FreqLimitCharge: takes one name; write @FreqLimitCharge() for all rules'],
   ])('refuses the arguments %j', (given, message) => {
@@ -145,7 +151,9 @@ describe('@FreqLimitCharge', () => {
       }
       return Wrong;
     };
-    expect(place).toThrow("@FreqLimitCharge on Wrong.ask: the parentheses are missing; write @FreqLimitCharge('tokens')");
+    expect(place).toThrow(
+      "@FreqLimitCharge on Wrong.ask: the parentheses are missing; write @FreqLimitCharge('tokens')",
+    );
   });
 
   it('is allowed only on parameters of handlers', () => {

@@ -3,10 +3,11 @@ import { Cluster } from 'ioredis';
 import { createRequire } from 'node:module';
 import { FreqLimit, FreqLimitModule, type FreqLimitOptions, FreqLimitService } from 'nestjs-freq-limit';
 import { closeApps, PLATFORMS, serve } from '../support/app.js';
-import { startCluster, type TestCluster, until } from '../support/cluster.js';
+import { until } from '../support/cluster.js';
 import { killConnections } from '../support/kill-connections.js';
 import { captureLog } from '../support/log.js';
-import { keysOf, sweep, uniqueNamespace } from '../support/redis.js';
+import { keysOf } from '../support/redis.js';
+import { redisClusterSuite } from '../support/redis-cluster-suite.js';
 
 @Controller()
 class Busy {
@@ -21,43 +22,25 @@ class Busy {
   }
 }
 
-let cluster: TestCluster;
-let plain: Cluster;
-let namespace: string;
+const suite = redisClusterSuite();
 const { lines } = captureLog();
-
-beforeAll(async () => {
-  cluster = await startCluster();
-  plain = new Cluster([...cluster.nodes]);
-}, 60_000);
-afterAll(async () => {
-  await plain.quit();
-  await cluster.stop();
-});
-beforeEach(() => {
-  namespace = uniqueNamespace();
-});
-afterEach(async () => {
-  await closeApps();
-  expect(await sweep(plain, namespace)).toEqual([]);
-});
 
 function start(options: FreqLimitOptions, platform = PLATFORMS[0]!) {
   return serve(platform, {
-    imports: [FreqLimitModule.forRoot({ namespace, timeoutMs: 5_000, ...options })],
+    imports: [FreqLimitModule.forRoot({ namespace: suite.namespace, timeoutMs: 5_000, ...options })],
     controllers: [Busy],
   });
 }
 
 /** The sum over the primaries of the first number that follows a name in INFO. */
 async function counted(section: string, name: RegExp): Promise<number> {
-  const infos = await Promise.all(plain.nodes('master').map((node) => node.info(section)));
+  const infos = await Promise.all(suite.client.nodes('master').map((node) => node.info(section)));
   return infos.reduce((sum, info) => sum + Number(name.exec(info)?.[1] ?? 0), 0);
 }
 
 describe.each(PLATFORMS)('five rules in five slots, on %s', (platform) => {
   it('allow exactly the limit of each client, with one call per slot and without CROSSSLOT', async () => {
-    const { url } = await start({ redis: { cluster: cluster.nodes } }, platform);
+    const { url } = await start({ redis: { cluster: suite.cluster.nodes } }, platform);
     lines.length = 0;
     const [calls, crossed] = [/cmdstat_evalsha:calls=(\d+)/, /errorstat_CROSSSLOT:count=(\d+)/];
     const before = await counted('commandstats', calls);
@@ -77,8 +60,8 @@ describe.each(PLATFORMS)('five rules in five slots, on %s', (platform) => {
     const sent = (await counted('commandstats', calls)) - before;
     expect(sent).toBeLessThanOrEqual(requests.length * 5 * 2);
     // denied requests leave no counter
-    const [all] = (await keysOf(plain, namespace)).filter((key) => key.endsWith(':all'));
-    expect(await plain.get(all!)).toBe('300');
+    const [all] = (await keysOf(suite.client, suite.namespace)).filter((key) => key.endsWith(':all'));
+    expect(await suite.client.get(all!)).toBe('300');
     expect(lines).toEqual([]);
   });
 });
@@ -90,7 +73,7 @@ describe('a client over its own limit', () => {
   it.each([true, false])(
     'cannot lock out a client whose phone number it sends, denyCache %p',
     async (denyCache) => {
-      const redis = { cluster: cluster.nodes };
+      const redis = { cluster: suite.cluster.nodes };
       const [attacked, other] = await Promise.all(
         [1, 2].map(() => start({ redis, denyCache, timeoutMs: 30_000 })),
       );
@@ -130,7 +113,7 @@ describe('a client over its own limit', () => {
 
 describe('a client over one of its limits', () => {
   it('costs the Cluster almost no calls, even if its rules are in several slots', async () => {
-    const { app } = await start({ redis: { cluster: cluster.nodes } });
+    const { app } = await start({ redis: { cluster: suite.cluster.nodes } });
     const service = app.get(FreqLimitService);
     const checks = ['phone', 'address', 'agent', 'tenant'].map(
       (key, i) => ({ key, window: '1h', limit: i === 0 ? 3 : 1_000 }) as const,
@@ -151,16 +134,18 @@ describe('a client over one of its limits', () => {
 
 describe('a Cluster that was unreachable', () => {
   it('is used again when it is reachable, with a log line', async () => {
-    const { app } = await start({ redis: { cluster: cluster.nodes }, denyCache: false });
+    const { app } = await start({ redis: { cluster: suite.cluster.nodes }, denyCache: false });
     const service = app.get(FreqLimitService);
     const checks = Array.from({ length: 12 }, (_, i) => ({ key: `k${i}`, window: '1h' }) as const);
-    const primaries = plain.nodes('master');
+    const primaries = suite.client.nodes('master');
     await Promise.all(primaries.map((node) => node.config('SET', 'min-replicas-to-write', 1)));
     expect((await service.consume(checks)).source).toBe('memory');
     expect(service.health()).toMatchObject({ isUp: false, reason: expect.stringContaining('NOREPLICAS') });
     await Promise.all(primaries.map((node) => node.client('KILL', 'TYPE', 'NORMAL').catch(() => undefined)));
     await Promise.all(
-      cluster.primaries.map((node) => cluster.client(node).config('SET', 'min-replicas-to-write', 0)),
+      suite.cluster.primaries.map((node) =>
+        suite.cluster.client(node).config('SET', 'min-replicas-to-write', 0),
+      ),
     );
     await until(async () => (await service.consume(checks)).source === 'store', 8_000);
     await until(() => service.health().isUp, 3_000);
@@ -183,7 +168,7 @@ describe('a Cluster client of the application', () => {
     ['with an opening brace in its prefix', Cluster, { ...SAFE, keyPrefix: 'app{x:' }, 0],
     ['with a tag in its prefix', Cluster, { ...SAFE, keyPrefix: '{app}:' }, 0],
   ])('%s counts and stays open', async (_, ClusterOfCopy, options, warnings) => {
-    const client = new ClusterOfCopy([...cluster.nodes], options);
+    const client = new ClusterOfCopy([...suite.cluster.nodes], options);
     const { app } = await start({ redis: client });
     const service = app.get(FreqLimitService);
     const checks = ['a', 'b', '{c}', 'd'].map((key) => ({ key, window: '1m', limit: 2 }) as const);
@@ -203,7 +188,7 @@ describe('a Cluster client of the application', () => {
   });
 
   it('is rejected with a prefix that is not a hash tag', () => {
-    const client = new Cluster([...cluster.nodes], { keyPrefix: 'a{}:', lazyConnect: true });
+    const client = new Cluster([...suite.cluster.nodes], { keyPrefix: 'a{}:', lazyConnect: true });
     expect(() => FreqLimitModule.forRoot({ redis: client })).not.toThrow();
     return expect(start({ redis: client })).rejects.toMatchObject({
       code: 'FREQ_LIMIT_INVALID_OPTIONS',
@@ -215,7 +200,7 @@ describe('a Cluster client of the application', () => {
 describe('hashTag', () => {
   it('puts all keys of a request in one slot and one call', async () => {
     const { app } = await start({
-      redis: { cluster: cluster.nodes },
+      redis: { cluster: suite.cluster.nodes },
       hashTag: () => 'all',
       denyCache: false,
     });
@@ -226,13 +211,13 @@ describe('hashTag', () => {
     const before = await counted('commandstats', calls);
     await service.consume(checks);
     expect((await counted('commandstats', calls)) - before).toBe(1);
-    expect(await keysOf(plain, namespace)).toEqual(
-      checks.map(() => expect.stringMatching(new RegExp(`^${namespace}:\\{all\\}:service~`)) as string),
+    expect(await keysOf(suite.client, suite.namespace)).toEqual(
+      checks.map(() => expect.stringMatching(new RegExp(`^${suite.namespace}:\\{all\\}:service~`)) as string),
     );
   });
 
   it('must return a tag without braces', async () => {
-    const { app } = await start({ redis: { cluster: cluster.nodes }, hashTag: () => '{x}' });
+    const { app } = await start({ redis: { cluster: suite.cluster.nodes }, hashTag: () => '{x}' });
     await expect(app.get(FreqLimitService).consume({ key: 'a', window: '1m' })).rejects.toMatchObject({
       code: 'FREQ_LIMIT_RULE_FAILED',
       message: expect.stringContaining('hashTag returned "{x}"'),
@@ -246,12 +231,12 @@ describe('idle connections that the nodes closed', () => {
     ['of all nodes', 3],
   ])('%s make no request fail and log nothing', async (_, count) => {
     const { app, url } = await start({
-      redis: { cluster: cluster.nodes },
+      redis: { cluster: suite.cluster.nodes },
       onStoreError: 'deny',
     });
     lines.length = 0;
     expect((await fetch(url)).status).toBe(200);
-    for (const { port } of cluster.primaries.slice(0, count)) killConnections(port);
+    for (const { port } of suite.cluster.primaries.slice(0, count)) killConnections(port);
     const clients = Array.from({ length: 50 }, (__, i) => ({ 'x-client': `idle${i}`, 'x-tenant': `t${i}` }));
     const answers = await Promise.all(clients.map((headers) => fetch(url, { headers })));
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);

@@ -1,37 +1,21 @@
-import { Cluster } from 'ioredis';
 import { FreqLimit, type FreqLimitOptions, type FreqLimitRule, FreqLimitService } from 'nestjs-freq-limit';
-import { closeApps, PLATFORMS, startApp } from '../support/app.js';
-import { startCluster, type TestCluster } from '../support/cluster.js';
+import { PLATFORMS, startApp } from '../support/app.js';
 import { remaining } from '../support/http.js';
 import { type CounterName, COUNTERS, hasBlock, limited, THREE } from '../support/limited.js';
 import { captureLog } from '../support/log.js';
-import { keysOf, sweep, uniqueNamespace } from '../support/redis.js';
+import { keysOf } from '../support/redis.js';
+import { redisClusterSuite } from '../support/redis-cluster-suite.js';
 
-let cluster: TestCluster;
-let plain: Cluster;
-let namespace: string;
+const suite = redisClusterSuite();
 const { errors } = captureLog();
 
-beforeAll(async () => {
-  cluster = await startCluster();
-  plain = new Cluster([...cluster.nodes]);
-}, 60_000);
-afterAll(async () => {
-  await plain.quit();
-  await cluster.stop();
-});
-beforeEach(() => {
-  namespace = uniqueNamespace();
-});
-afterEach(async () => {
-  await closeApps();
-  expect(await sweep(plain, namespace)).toEqual([]);
+afterEach(() => {
   expect(errors).toEqual([]);
 });
 
 const optionsIn = (options: FreqLimitOptions = {}): FreqLimitOptions => ({
-  redis: { cluster: cluster.nodes },
-  namespace,
+  redis: { cluster: suite.cluster.nodes },
+  namespace: suite.namespace,
   timeoutMs: 5_000,
   ...options,
 });
@@ -98,7 +82,7 @@ describe.each(PLATFORMS)('rules of all kinds in as many slots, on %s', (platform
     const { send } = await start(rulesOf(parts));
     for (let i = 0; i < 5; i++) expect(await send(all('a'))).toEqual([200, ...COUNTERS.map(() => 3)]);
     expect(await send(all('a'), '?status=401')).toEqual([401, ...COUNTERS.map(() => 2)]);
-    const keys = await keysOf(plain, namespace);
+    const keys = await keysOf(suite.client, suite.namespace);
     expect(keys).toHaveLength(COUNTERS.length);
     expect(new Set(keys.map((key) => /\{.*?\}/.exec(key)?.[0])).size).toBe(COUNTERS.length);
   });
@@ -135,8 +119,8 @@ describe('FreqLimitService in a Cluster', () => {
       COUNTERS.map((counter) => (hasBlock(counter) ? true : undefined)),
     );
     // one of them has two keys, in one slot
-    expect(await keysOf(plain, namespace)).toHaveLength(checks.length + 1);
+    expect(await keysOf(suite.client, suite.namespace)).toHaveLength(checks.length + 1);
     await service.reset(checks);
-    expect(await keysOf(plain, namespace)).toEqual([]);
+    expect(await keysOf(suite.client, suite.namespace)).toEqual([]);
   });
 });

@@ -150,7 +150,10 @@ describe('an OpenAPI document', () => {
       }
       @Get('charged')
       @FreqLimit({ ...minute, name: 'tokens', cost: 2, actualCost: () => 1, maxShare: 1 })
-      charged(@FreqLimitCharge('tokens') charge: FreqLimitCharge, @FreqLimitCharge() charges: FreqLimitCharges) {
+      charged(
+        @FreqLimitCharge('tokens') charge: FreqLimitCharge,
+        @FreqLimitCharge() charges: FreqLimitCharges,
+      ) {
         return [charge, charges].length;
       }
     }

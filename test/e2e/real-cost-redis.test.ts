@@ -23,7 +23,8 @@ import { usedOf } from '../support/used.js';
 const suite = redisSuite();
 const log = captureLog();
 
-const meter = (name: string, cost: number) => ({ name, window: '1d', limit: 1_000, key: 'all', cost }) as const;
+const meter = (name: string, cost: number) =>
+  ({ name, window: '1d', limit: 1_000, key: 'all', cost }) as const;
 const usage = (name: string) => (outcome: Outcome) => (outcome.result as Record<string, number>)[name]!;
 
 /** Several meters of one answer, settled in each way. */

@@ -17,7 +17,15 @@ const log = captureLog();
 @Controller()
 class Chat {
   @Get()
-  @FreqLimit({ name: 'tokens', window: '1d', limit: 1_000, key: '{user.id}', cost: 100, actualCost: () => 40, maxShare: 0.5 })
+  @FreqLimit({
+    name: 'tokens',
+    window: '1d',
+    limit: 1_000,
+    key: '{user.id}',
+    cost: 100,
+    actualCost: () => 40,
+    maxShare: 0.5,
+  })
   @FreqLimit({ name: 'bucket', window: '1d', limit: 1_000, key: '{user.id}', algorithm: 'token-bucket' })
   ask() {
     return 'ok';
@@ -91,7 +99,10 @@ describe.each(KINDS)('consume with settle in %s', (kind) => {
 
   it('applies maxShare of a rule', async () => {
     const denied = await consume({ ...rule('tokens'), cost: 501 });
-    expect(denied).toMatchObject({ allowed: false, tightest: { aboveMaxShare: true, limit: 1_000, used: 0 } });
+    expect(denied).toMatchObject({
+      allowed: false,
+      tightest: { aboveMaxShare: true, limit: 1_000, used: 0 },
+    });
     expect(await limits.peek({ ...rule('tokens'), cost: 501 })).toMatchObject({
       allowed: false,
       tightest: { aboveMaxShare: true },
@@ -100,9 +111,15 @@ describe.each(KINDS)('consume with settle in %s', (kind) => {
   });
 
   it.each<[unknown, string]>([
-    [{ byte: 5 }, 'consume: settle: no check has the name "byte"; did you mean bytes?; existing names: bytes, jobs'],
+    [
+      { byte: 5 },
+      'consume: settle: no check has the name "byte"; did you mean bytes?; existing names: bytes, jobs',
+    ],
     [5, 'consume: settle: 5 is one cost for 2 checks; write settle({ bytes: 5 })'],
-    [{ jobs: 1.5 }, 'consume: settle: check "jobs": 1.5 is not a whole number from 0 to 2^53 - 1; round it up with Math.ceil(…)'],
+    [
+      { jobs: 1.5 },
+      'consume: settle: check "jobs": 1.5 is not a whole number from 0 to 2^53 - 1; round it up with Math.ceil(…)',
+    ],
     ['5', 'consume: settle: "5" is not an object; write settle({ bytes: 1 })'],
   ])('refuses the costs %j', async (costs, message) => {
     const verdict = await consume([bytes, jobs]);
@@ -117,7 +134,10 @@ describe.each(KINDS)('consume with settle in %s', (kind) => {
     ['bytes', 'consume: takes one argument; write several checks as a list'],
     [jobs, 'consume: takes one argument; write several checks as a list'],
     [{ settles: true }, 'consume: options: settles: is not an option; did you mean settle?'],
-    [{ settle: 'yes' }, "consume: options: settle: \"yes\" is not true or false; it is a string, perhaps from the environment: write … === 'true'"],
+    [
+      { settle: 'yes' },
+      'consume: options: settle: "yes" is not true or false; it is a string, perhaps from the environment: write … === \'true\'',
+    ],
   ])('refuses the options %j', async (options, message) => {
     const run = limits.consume(bytes, options as never);
     await expect(run).rejects.toThrow(message);

@@ -38,14 +38,20 @@ describe.each(KINDS)('real costs in %s', (kind) => {
     class Chat {
       @Query(() => Int)
       @FreqLimit(tokens)
-      async charged(@FreqLimitCharge('tokens') charge: FreqLimitCharge, @Args('used', { type: () => Int }) used: number) {
+      async charged(
+        @FreqLimitCharge('tokens') charge: FreqLimitCharge,
+        @Args('used', { type: () => Int }) used: number,
+      ) {
         await charge.settle(used);
         return charge.cost;
       }
       @Query(() => Int)
       @FreqLimit(settled)
       @FreqLimit(tokens)
-      async both(@FreqLimitCharge() { settle }: FreqLimitCharges, @Args('used', { type: () => Int }) used: number) {
+      async both(
+        @FreqLimitCharge() { settle }: FreqLimitCharges,
+        @Args('used', { type: () => Int }) used: number,
+      ) {
         await settle({ tokens: used });
         return used + 1;
       }
@@ -60,7 +66,9 @@ describe.each(KINDS)('real costs in %s', (kind) => {
     expect([charged.data, remaining(charged)]).toEqual([{ charged: 100 }, { tokens: 960 }]);
     const both = await execute(url, '{ both(used: 40) }');
     expect(both.data).toEqual({ both: 41 });
-    expect([await usedOf(app, Chat, 'both', 'tokens'), await usedOf(app, Chat, 'both', 'settled')]).toEqual([40, 41]);
+    expect([await usedOf(app, Chat, 'both', 'tokens'), await usedOf(app, Chat, 'both', 'settled')]).toEqual([
+      40, 41,
+    ]);
     expect((await execute(url, '{ fails }')).errors).toHaveLength(1);
     expect(await usedOf(app, Chat, 'fails', 'settled')).toBe(100);
   });
@@ -119,7 +127,10 @@ describe.each(KINDS)('real costs in %s', (kind) => {
       }
     }
     const transport = await transportOf(broker);
-    const app = await startMicroservice(transport, { controllers: [Messages], limits: limitsIn(kind, suite) });
+    const app = await startMicroservice(transport, {
+      controllers: [Messages],
+      limits: limitsIn(kind, suite),
+    });
     const client = messageClient(transport);
     const used = (handler: string, rule: string) => usedOf(app, Messages, handler, rule);
     expect(await client.send('charged', 40)).toBe(100);

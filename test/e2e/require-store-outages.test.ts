@@ -46,7 +46,7 @@ describe('requireStore, for a store that can count', () => {
     ['a server with TLS', () => ({ host: '127.0.0.1', port: tls.port, tls: { ca: CERTIFICATE } })],
     ['a Cluster', () => ({ cluster: cluster.nodes })],
     ['sentinels', () => ({ sentinels: sentinels.sentinels, name: sentinels.name })],
-  ])('%s starts the application, and leaves no key', async (_, redis) => {
+  ])('%s starts the application', async (_, redis) => {
     const namespace = uniqueNamespace();
     const { app } = await startApp('express', {
       limits: { requireStore: true, redis: redis(), namespace, timeoutMs: 5_000 },

@@ -227,6 +227,15 @@ describe('requireStore, for a configuration error', () => {
   });
 });
 
+/** Makes a client run scripts as a server without a library would. */
+function withoutLibrary(client: Redis, library: string): Redis {
+  return Object.assign(client, {
+    evalshaBuffer: () => Promise.reject(new Error('NOSCRIPT')),
+    evalBuffer: (script: string, ...rest: string[]) =>
+      client.callBuffer('eval', script.replaceAll(library, `no_${library}`), ...rest),
+  });
+}
+
 describe('requireStore, for a client that was passed', () => {
   const quiet = { maxRetriesPerRequest: 0, disconnectTimeout: 50, retryStrategy: () => 100 };
 
@@ -281,6 +290,19 @@ describe('requireStore, for a client that was passed', () => {
     expect(made.listenerCount('connecting')).toBe(0);
     expect(made.listenerCount('error')).toBe(1);
   });
+
+  it.each(['cjson', 'cmsgpack', 'struct'])(
+    'a server without the Lua library %s stops the start',
+    async (library) => {
+      const made = withoutLibrary(client({ port: port('plain') }), library);
+      const error = await startError({ redis: made });
+      expect(error.message).toMatch(
+        new RegExp(
+          `'no_${library}'.*\\(the server's Lua lacks what the scripts need: .*cjson, cmsgpack and struct`,
+        ),
+      );
+    },
+  );
 
   it('a server as a Cluster stops the start', async () => {
     const made = new Cluster([port('plain')], {

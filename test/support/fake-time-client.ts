@@ -1,7 +1,7 @@
 import { type Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from '../../src/store/redis/redis-option.js';
 import { Script } from '../../src/store/redis/script.js';
-import { FAKE_TIME } from './fake-time.js';
+import { withFakeClock } from './fake-time.js';
 
 /** A time that only a test moves, in milliseconds since 1970. */
 export interface FakeClock {
@@ -43,7 +43,7 @@ export function withFakeTime<C extends Redis | Cluster>(client: C, clock: FakeCl
   // the store sends the text of a script that the server does not have
   fake.evalshaBuffer = () => Promise.reject(new Error('NOSCRIPT'));
   fake.evalBuffer = (source, count, ...args) => {
-    const script = patched.get(source) ?? new Script(FORGET_EXPIRED + FAKE_TIME + source);
+    const script = patched.get(source) ?? new Script(withFakeClock(source, FORGET_EXPIRED));
     patched.set(source, script);
     const keys = args.slice(0, count);
     const time = [String(clock.nowMs), endsKey(keys[0] ?? '')];

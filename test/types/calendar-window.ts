@@ -1,4 +1,10 @@
-import type { CalendarWindow } from '../../src/rules/calendar/calendar-window.js';
+import {
+  type CalendarWindow,
+  FreqLimit,
+  type FreqLimitCheck,
+  type FreqLimitOptions,
+  type FreqLimitRule,
+} from '../../src/index.js';
 
 /* Compiled, never run: each unit takes its own kind of start, and a typo does not compile. */
 
@@ -13,7 +19,34 @@ export const right: CalendarWindow[] = [
   { calendar: 'year', startsAt: 'april 6' },
 ];
 
+declare const unit: 'day' | 'month';
+declare const anyUnit: CalendarWindow['calendar'];
+
+export const rulesOfAnyUnit: FreqLimitRule[] = [
+  { window: { calendar: unit }, limit: 5 },
+  { window: { calendar: anyUnit }, limit: 5 },
+  { window: { calendar: anyUnit, timeZone: 'UTC' }, limit: 5, name: 'quota' },
+];
+
+export const checksOfAnyUnit: FreqLimitCheck[] = [
+  { key: 'ann', window: { calendar: unit }, limit: 5 },
+  { key: 'ann', window: { calendar: anyUnit, timeZone: 'UTC' }, limit: 5 },
+];
+
+export const optionsOfAnyUnit: FreqLimitOptions = {
+  rules: [{ window: { calendar: unit }, limit: 5 }],
+  namedRules: { quota: { window: { calendar: anyUnit }, limit: 5 } },
+};
+
+export const decoratorsOfAnyUnit = [
+  FreqLimit({ window: { calendar: unit }, limit: 5 }),
+  FreqLimit({ calendar: anyUnit }, 5),
+  FreqLimit('login', { window: { calendar: unit } }),
+];
+
 export const wrong: CalendarWindow[] = [
+  // @ts-expect-error only some of these units begin at a time of day
+  { calendar: anyUnit, startsAt: '06:00' },
   // @ts-expect-error a typo in the unit
   { calendar: 'mont' },
   // @ts-expect-error an unknown option

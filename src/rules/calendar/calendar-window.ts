@@ -1,4 +1,4 @@
-import type { MonthName, Weekday } from '../../core/calendar/calendar.js';
+import type { CalendarUnit, MonthName, Weekday } from '../../core/calendar/calendar.js';
 import type { FromContext } from '../key/key-types.js';
 
 export type { MonthName, Weekday } from '../../core/calendar/calendar.js';
@@ -10,7 +10,7 @@ export type { MonthName, Weekday } from '../../core/calendar/calendar.js';
  * A period with a clock change is longer or shorter. If clocks skip the start of a day, week, month or year, it begins when
  * they go on; if they show it twice, it begins at the first time.
  */
-export type CalendarWindow = MinuteOrHourWindow | DayWindow | WeekWindow | MonthWindow | YearWindow;
+export type CalendarWindow = UnitWindow | DayWindow | WeekWindow | MonthWindow | YearWindow;
 
 /** The part that all windows of the calendar have. */
 interface InTimeZone {
@@ -23,10 +23,10 @@ interface InTimeZone {
   readonly timeZone?: string | FromContext<string> | undefined;
 }
 
-/** Each minute or hour, from the moment at which clocks show it. It takes no `startsAt`. */
-interface MinuteOrHourWindow extends InTimeZone {
+/** Each period of a unit, from its usual start. A minute and an hour have no other start. The unit may be a variable. */
+interface UnitWindow extends InTimeZone {
   /** The unit of the calendar. */
-  readonly calendar: 'minute' | 'hour';
+  readonly calendar: CalendarUnit;
   /** Not possible with a minute or an hour. */
   readonly startsAt?: undefined;
 }

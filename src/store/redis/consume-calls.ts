@@ -1,12 +1,14 @@
+import type { Check } from '../../core/check.js';
 import { formatError } from '../../core/errors.js';
 import type { LimitedLog } from '../../core/limited-log.js';
-import type { Batch } from './batch.js';
+import { Batch, PendingRequest } from './batch.js';
 import type { Breaker } from './breaker.js';
 import { encodeBatch, readReply } from './consume-codec.js';
 import type { Deadline } from './deadline.js';
 import { isAboutKey, isFull, isMoving, ReplyError, toFailure } from './errors.js';
 import type { FullServers } from './full-servers.js';
 import { consumeLua, consumeMixedLua } from './lua.generated.js';
+import type { RedisClient } from './redis-option.js';
 import { Script } from './script.js';
 import type { CallListener, ScriptCall, Sender } from './sender.js';
 import type { ServerHealth } from './server-health.js';
@@ -33,6 +35,16 @@ function consumeScript(source: string, codec: Pick<ConsumeScript, 'encode' | 're
 /** For fixed windows without blocks, which it counts in less time. */
 const PLAIN = consumeScript(consumeLua, { encode: encodeBatch, read: readReply });
 const MIXED = consumeScript(consumeMixedLua, { encode: encodeMixed, read: readMixed });
+
+const scriptFor = (batch: Batch): ConsumeScript => (batch.isMixed ? MIXED : PLAIN);
+
+/** Runs the script of a request, and nothing else: the server's health does not get the outcome. */
+export function tryConsume(client: RedisClient, check: Check): Promise<unknown> {
+  const batch = Batch.of(new PendingRequest([check], true));
+  const { script, encode } = scriptFor(batch);
+  const { keys, args } = encode(batch);
+  return script.run(client, keys, args);
+}
 
 export interface ConsumeCallsParts {
   readonly sender: Sender;
@@ -69,7 +81,7 @@ class ConsumeCall implements ScriptCall, CallListener {
     private readonly onMoving: OnMoving,
   ) {
     this.server = parts.servers.of(batch.someKey);
-    this.consume = batch.isMixed ? MIXED : PLAIN;
+    this.consume = scriptFor(batch);
     const { keys, args } = this.consume.encode(batch);
     this.keys = keys;
     this.args = args;

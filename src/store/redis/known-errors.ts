@@ -89,6 +89,11 @@ const KNOWN: readonly (readonly [RegExp, ErrorKind, hint: string])[] = [
     'misdirected',
     'the server is a replica: connect to the primary, or to the sentinels that know it',
   ],
+  [
+    /nonexistent global variable|attempt to (index|call) /,
+    'refused',
+    "the server's Lua lacks what the scripts need: use a server that has the Lua libraries cjson, cmsgpack and struct, as Redis and Valkey do",
+  ],
   [/LOADING/, 'outage', 'the server is still loading its data'],
   [/BUSY/, 'outage', "another client's script blocks the server"],
   [/MISCONF/, 'outage', 'the server cannot save its data, so it accepts no writes'],

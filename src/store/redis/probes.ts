@@ -1,5 +1,6 @@
 import type { Check } from '../../core/check.js';
-import { FIXED_WINDOW } from '../../core/counter-kind.js';
+import { keyPrefix, windowPart } from '../../core/counter-key.js';
+import { FIXED_WINDOW, type FixedWindow, type SlidingWindow } from '../../core/counter-kind.js';
 import { PendingRequest } from './batch.js';
 import type { BatchSender } from './batch-sender.js';
 import type { ServerHealth } from './server-health.js';
@@ -31,19 +32,23 @@ export class Probes {
   }
 }
 
+/** A kind of counter for each script of requests. */
+type ProbeKind = FixedWindow | SlidingWindow;
+
 /** The counter of a probe, in the slot of a tag. */
-export function probeKey(namespace: string, tag: number): string {
-  return `${namespace}:{${tag}}:probe:${WINDOW_MS}:`;
+export function probeKey(namespace: string, tag: number, { type }: ProbeKind = FIXED_WINDOW): string {
+  return keyPrefix(namespace, `{${tag}}:probe`, windowPart(type, WINDOW_MS));
 }
 
-function probeCheck(key: string): Check {
+/** Charges the counter of a probe. */
+export function probeCheck(key: string, kind: ProbeKind = FIXED_WINDOW): Check {
   return {
     key,
     group: key,
     text: '',
     name: 'probe',
     windowMs: WINDOW_MS,
-    kind: FIXED_WINDOW,
+    kind,
     limit: Infinity,
     cost: 1,
     block: undefined,

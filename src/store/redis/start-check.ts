@@ -1,15 +1,19 @@
+import { FIXED_WINDOW } from '../../core/counter-kind.js';
 import { FreqLimitError } from '../../core/errors.js';
 import { shortenStack } from '../../core/stack-frames.js';
+import { tryConsume } from './consume-calls.js';
 import type { Deadline } from './deadline.js';
 import { connectionProblem, errorKindOf, toFailure } from './errors.js';
 import { checkLua } from './lua.generated.js';
 import { isSet } from './option-values.js';
-import { probeKey } from './probes.js';
+import { probeCheck, probeKey } from './probes.js';
 import type { RedisClient } from './redis-option.js';
 import { Script } from './script.js';
 import type { Servers } from './servers.js';
 
 const CHECK = new Script(checkLua);
+/** One kind of counter for each script of requests. */
+const KINDS = [FIXED_WINDOW, { type: 'sliding-window' }] as const;
 
 /**
  * For `requireStore`: stops the start of an application whose store cannot count until its configuration is fixed. An outage
@@ -31,7 +35,7 @@ export class StartCheck {
   }
 
   /**
-   * Runs all commands that the scripts need, on each server.
+   * Runs all commands that the scripts need, and the scripts as requests do, on each server.
    * @param refusalOf why a server has refused its connection, if it has
    * @throws {FreqLimitError} if an operator must fix what keeps one of them from running
    */
@@ -47,11 +51,14 @@ export class StartCheck {
   }
 
   private async errorOf(server: string, deadline: Deadline): Promise<unknown> {
+    const { client } = this;
     const keys = this.keysOn(server);
     try {
-      await deadline.wait(CHECK.run(this.client, keys, []));
+      await deadline.wait(CHECK.run(client, keys, []));
       // needed for a server that does not have a script yet
-      await deadline.wait(CHECK.runWhole(this.client, keys, []));
+      await deadline.wait(CHECK.runWhole(client, keys, []));
+      for (const kind of KINDS)
+        await deadline.wait(tryConsume(client, probeCheck(this.keyOn(server, kind), kind)));
       return undefined;
     } catch (error) {
       return error;
@@ -60,9 +67,13 @@ export class StartCheck {
 
   /** One key on each server of a Cluster; elsewhere two keys, which a server of a Cluster would not accept in one call. */
   private keysOn(server: string): string[] {
-    const { servers, namespace } = this;
-    if (!servers.isCluster) return [probeKey(namespace, 0), probeKey(namespace, 1)];
-    return [servers.keyOn(server, (tag) => probeKey(namespace, tag)) ?? probeKey(namespace, 0)];
+    if (this.servers.isCluster) return [this.keyOn(server)];
+    return [0, 1].map((tag) => probeKey(this.namespace, tag));
+  }
+
+  private keyOn(server: string, kind: (typeof KINDS)[number] = FIXED_WINDOW): string {
+    const keyOf = (tag: number): string => probeKey(this.namespace, tag, kind);
+    return this.servers.keyOn(server, keyOf) ?? keyOf(0);
   }
 
   private isMistake(error: unknown): boolean {

@@ -9,7 +9,12 @@ const BUCKET = { type: 'token-bucket', burst: 5 } as const;
 const NEVER = 'This request costs more than a limit allows at once, so it cannot pass.';
 
 function messageFor(...checks: readonly (Partial<Check> & { readonly isDenied?: boolean })[]): string {
-  const planned = checks.map((parts, i) => ({ ...check(`check ${i}`, parts), rule: {}, ownLimit: 1, aboveShare: undefined }));
+  const planned = checks.map((parts, i) => ({
+    ...check(`check ${i}`, parts),
+    rule: {},
+    ownLimit: 1,
+    aboveShare: undefined,
+  }));
   const verdict = toVerdict(
     checks.map(({ isDenied = true }) => result({ allowed: !isDenied, retryAfterMs: isDenied ? 8_000 : 0 })),
   );

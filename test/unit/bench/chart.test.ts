@@ -2,8 +2,7 @@ import { results } from './invented-results.js';
 import { faintColors, faultsOf, shapesOf } from './shapes.js';
 
 const bench = (file: string) => import(new URL(`../../../bench/${file}`, import.meta.url).href);
-const { chart } = await bench('chart.mjs');
-const { COLORS } = await bench('chart-parts.mjs');
+const { chart, COLORS } = await bench('chart.mjs');
 
 /** The invented results, with other figures for some variants. */
 function rateWith(change: (name: string) => object | undefined) {

@@ -23,6 +23,7 @@ describe('the pages and the chart', () => {
     const different: [string, string][] = await differences(results, say);
     expect(different.map(([path]) => path)).toEqual([
       'README.md',
+      'docs/algorithms.md',
       'docs/how-far-one-redis-goes.md',
       'docs/performance.md',
       'bench/chart.svg',

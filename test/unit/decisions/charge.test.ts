@@ -119,9 +119,15 @@ describe('the charges of all rules', () => {
   });
 
   it.each<[unknown, string]>([
-    [{ inputs: 5 }, 'no rule has the name "inputs"; did you mean input?; existing names: input, output, requests, skipped'],
+    [
+      { inputs: 5 },
+      'no rule has the name "inputs"; did you mean input?; existing names: input, output, requests, skipped',
+    ],
     [{ money: 5 }, 'no rule has the name "money"; existing names: input, output, requests, skipped'],
-    [{ input: 5, output: 0.5 }, 'rule "output": 0.5 is not a whole number from 0 to 2^53 - 1; round it up with Math.ceil(…)'],
+    [
+      { input: 5, output: 0.5 },
+      'rule "output": 0.5 is not a whole number from 0 to 2^53 - 1; round it up with Math.ceil(…)',
+    ],
     [5, '5 is not an object; write settle({ input: 1 })'],
     [null, 'null is not an object; write settle({ input: 1 })'],
     [[5], '[list of 1] is not an object; write settle({ input: 1 })'],

@@ -110,7 +110,14 @@ describe('the results', () => {
   });
 
   it('of a shadow rule say that it would have denied', () => {
-    const counted = result({ allowed: true, limit: 10, used: 6, remaining: 4, retryAfterMs: 0, shadow: true });
+    const counted = result({
+      allowed: true,
+      limit: 10,
+      used: 6,
+      remaining: 4,
+      retryAfterMs: 0,
+      shadow: true,
+    });
     const [seen] = withShares([above({ cost: 6, limit: Infinity, shadow: true })], [counted]);
     expect(seen).toMatchObject({ allowed: false, aboveMaxShare: true, shadow: true, used: 6 });
     expect(seen?.retryAfterMs).toBe(counted.windowMs);

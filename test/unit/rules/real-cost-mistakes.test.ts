@@ -76,7 +76,12 @@ describe('a wrong real cost or share', () => {
 
   it('is found where a reference changes one of the options', () => {
     const named = new NamedRuleSet({ ask: { ...RULE, cost: 6 } as never }, DEFAULTS);
-    const reference = { rule: { maxShare: 0.5 } as never, named: 'ask', level: 'handler', place: PLACE } as const;
+    const reference = {
+      rule: { maxShare: 0.5 } as never,
+      named: 'ask',
+      level: 'handler',
+      place: PLACE,
+    } as const;
     const [rule] = named.resolve({ rules: [reference], skip: undefined }).rules;
     expect(thrownBy(() => planRule(rule!, OWNER, DEFAULTS)).problems).toEqual([
       `${PLACE}: cost: 6 is above the maxShare of 0.5, which is 5 of 10, ${LOWER}`,
@@ -95,7 +100,10 @@ describe('a right real cost or share', () => {
     ['a cost that is a function', { cost: () => 99, maxShare: 0.5 }],
     ['a limit of 0, which denies every request', { limit: 0, cost: 5, maxShare: 0.5 }],
     ['a calendar', { window: { calendar: 'month' }, cost: 5, maxShare: 0.5, actualCost }],
-    ['all kinds of options', { blockFor: '1h', countWhen: 'failure', countDenied: true, shadow: true, actualCost }],
+    [
+      'all kinds of options',
+      { blockFor: '1h', countWhen: 'failure', countDenied: true, shadow: true, actualCost },
+    ],
   ])('has %s', (_, parts) => {
     expect(() => plan(parts)).not.toThrow();
   });

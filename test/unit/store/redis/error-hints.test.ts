@@ -15,6 +15,14 @@ describe('withHint', () => {
     ['ERR value is not an integer or out of range', 'choose another namespace'],
     ['ERR increment or decrement would overflow', 'choose another namespace'],
     ["READONLY You can't write against a read only replica.", 'connect to the primary'],
+    [
+      "ERR user_script:48: Script attempted to access nonexistent global variable 'cmsgpack'",
+      'the Lua libraries cjson, cmsgpack and struct',
+    ],
+    [
+      "ERR Error running script: user_script:71: attempt to index global 'struct' (a nil value)",
+      'the Lua libraries cjson, cmsgpack and struct',
+    ],
     ['LOADING Redis is loading the dataset in memory', 'still loading its data'],
     ['BUSY Redis is busy running a script.', "another client's script"],
     ['MISCONF Redis is configured to save RDB snapshots', 'accepts no writes'],
