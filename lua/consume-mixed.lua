@@ -1,18 +1,20 @@
 -- consume-mixed.lua: decides and charges the checks of one or more requests in one step, each request all or none, for
--- counters of any kind; or refunds charges. A call with nothing but fixed windows without blocks goes to consume.lua,
--- which takes less time.
+-- counters of any kind; or settles charges by their real cost. A call with nothing but fixed windows without blocks
+-- goes to consume.lua or settle.lua, which take less time.
 --
 -- KEYS[k]    the counters, each once, however many checks use it
 -- ARGV[1]    a JSON array: the requests as a string, then numbers for each run of KEYS that have them in common, in the
 --            order of KEYS. All numbers are integers.
 --            The text has the requests in the order of arrival, and is read only if not all of them pass. It is a list
 --            of numbers, each followed by ",": for each check k, if it has cost 1, the limit of its run and mode 0,
---            else -k, limit, cost, mode; and 0 after each request. A leading "@" requests tokens, which refunds need.
+--            else -k, limit, cost, mode; and 0 after each request. A leading "@" requests tokens, which settlements
+--            need.
 --              mode         0, or the sum of 1: is charged even if the request is denied; and 2: a shadow rule, which
 --                           denies no request, and is charged if the request passes and the check allows it
 --                           4: a peek, which charges and denies nothing, and gets what its limit would say
---                           8: a refund of `cost`; instead of a limit it has the token of the charge. Each refund is a
---                           request of its own, and all requests of such a call are refunds
+--                           8: a settlement: instead of a limit it has the token of the charge, `cost` was charged, and
+--                           what the request really used follows. Each settlement is a request of its own, and all
+--                           requests of such a call are settlements
 --            A run is
 --              kind         1 fixed window, 2 calendar window, 3 sliding window, 4 token bucket; 10 more if a client
 --                           that exceeds the limit is blocked
@@ -39,7 +41,7 @@
 --            A request with a check whose key is not a counter (another type, another content) is not charged; each of
 --            its checks has Redis' own error as a string instead of `used`.
 --            The tokens, if requested, come last: for each of KEYS, or for each check; -1 if there is nothing to
---            refund, also because a check could not charge its whole cost.
+--            settle, also because a check could not charge its whole cost.
 --            An error that does not concern a key (READONLY, OOM, no permission) fails the call: nothing is charged.
 --
 -- Stored     fixed        the units used, as in consume.lua: the window is the key's own expiry
@@ -53,13 +55,14 @@
 --                           of a Cluster moves are not counted
 -- Promises   * A request is charged as a whole or, if a check denies it, not at all (except countDenied, and blocks).
 --            * A check begins a block if it denies its request itself, whatever other checks say, and its cost is not
---              above its limit. A block lasts its step, and at least until the counter is as new. Requests and refunds
---              change nothing about it.
+--              above its limit. A block lasts its step, and at least until the counter is as new. Requests and
+--              settlements change nothing about it.
 --            * A key is created with its expiry in one command. No write removes an expiry. If something else did, the
 --              window ends all the same, and the key gets its expiry back in the next sub-window or period.
 --            * If the server's clock was set back, a state from the future counts as one of now.
---            * Only the sub-window or period that was charged is refunded. A bucket gets back what has not flowed in
---              since the charge. No counter is created by a refund, none falls below 0, and no expiry is prolonged.
+--            * A settlement changes only the window, sub-window or period that was charged: it creates no counter, and
+--              changes no expiry. A bucket gets back what has not flowed in since the charge; a debt is charged to it
+--              as it is now, also if it is full. No settlement begins a block. No counter falls below 0.
 --            * Sums are exact up to 2^53 - 1. A bucket with a window of more than 139 years refills a little less.
 -- Cluster    all KEYS of a call are in one slot.
 --
@@ -74,7 +77,7 @@ local floor, ceil, fmod, abs, max, huge = math.floor, math.ceil, math.fmod, math
 local pack, unpack, format = struct.pack, struct.unpack, string.format
 
 local CALENDAR, SLIDING, BUCKET, WITH_BLOCK = 2, 3, 4, 10
-local SHADOW, PEEK, REFUND = 2, 4, 8
+local SHADOW, PEEK, SETTLE = 2, 4, 8
 -- Counters stop here: up to this number they are exact.
 local MAX = 9007199254740991
 -- Below this, the operator % is exact.
@@ -245,12 +248,12 @@ if not all_pass then
   local problems, blocked_until = {}, {}
 
   -- What some call needs. Functions take time to create: those for a few calls are created only for these.
-  local has_unusual, has_bucket, has_block, has_refunds = false, false, false, false
+  local has_unusual, has_bucket, has_block, has_settlements = false, false, false, false
   k, run = 0, 2
   while args[run] do
     has_bucket = has_bucket or args[run] % WITH_BLOCK == BUCKET
     has_block = has_block or args[run] >= WITH_BLOCK
-    has_refunds = has_refunds or args[run + 3] < 0
+    has_settlements = has_settlements or args[run + 3] < 0
     for i = k + 1, k + args[run + 4] do
       run_of[i], used[i] = run, base[i]
       has_unusual = has_unusual or base[i] ~= base[i]
@@ -497,8 +500,9 @@ if not all_pass then
     return reset_of(i) + (kind < CALENDAR and 1 or 0)
   end
 
-  -- The checks of the request that is decided: key, limit, cost, mode; units charged; units over the limit.
-  local keys, limits, costs, modes, charges, excess = {}, {}, {}, {}, {}, {}
+  -- The checks of the request that is decided: key, limit, cost, mode; what a settled request really used; units
+  -- charged; units over the limit.
+  local keys, limits, costs, modes, real_costs, charges, excess = {}, {}, {}, {}, {}, {}, {}
   -- The blocks that begin: for each key the number of offences, and after how long they are forgotten.
   local begun, blocks = {}, 0
 
@@ -519,37 +523,48 @@ if not all_pass then
     end
   end
 
-  local refund
-  if has_refunds then
-    -- Refunds so many units of a sliding window that were charged in one of its sub-windows. Its newest sub-window with
-    -- a charge may be another one afterwards.
-    local function refund_sliding(i, index, cost)
+  local settle_charge
+  if has_settlements then
+    -- Each of these returns by how much the units that count change; nil if what was charged counts no more.
+
+    -- Changes what was charged in one sub-window. The newest sub-window with a charge may be another one afterwards.
+    local function settle_sliding(i, index, difference)
       local value, state = values[i], ''
-      local newest = unpack('<d', value)
+      local newest, top = unpack('<dd', value)
       local place = 9 + 8 * (newest - index)
       if place < 9 or place > 137 or floor(now * 16 / args[run_of[i] + 1]) - index > 16 then
         return nil
       end
       local units = unpack('<d', value, place) - unpack('<d', value, place + 8)
-      units = units < cost and units or cost
-      for at = 9, place, 8 do
-        state = state .. pack('<d', unpack('<d', value, at) - units)
+      if units == 0 then
+        return nil
       end
-      state = state .. value:sub(place + 8)
-      while units < base[i] and state:sub(1, 8) == state:sub(9, 16) do
+      difference = max(difference, -units)
+      -- a total that would become too large: what does not count is taken out of all
+      local bottom = top + difference > MAX and top - base[i] or 0
+      for at = 9, 145, 8 do
+        state = state .. pack('<d', max(unpack('<d', value, at) - bottom, 0) + (at <= place and difference or 0))
+      end
+      while base[i] + difference > 0 and state:sub(1, 8) == state:sub(9, 16) do
         newest, state = newest - 1, state:sub(9) .. state:sub(-8)
       end
       values[i] = pack('<d', newest) .. state
-      return units
+      return difference
     end
 
-    -- Refunds a bucket what has not flowed in since the charge.
-    local function refund_bucket(i, since, cost)
+    -- A bucket gets back what has not flowed in since the charge. A debt is charged as it is.
+    local function settle_bucket(i, since, cost, difference)
+      if difference > 0 then
+        return difference
+      end
       local run_at, part = run_of[i], extra[i]
       local window = args[run_at + 1]
       local whole, more = flow_in(since < now and now - since or 0, args[run_at + 6], window)
       if whole >= cost then
         return nil
+      end
+      if cost - whole - (more > 0 and 1 or 0) >= -difference then
+        whole, more = cost + difference, 0
       end
       local units = (part > 0 and base[i] - 1 or base[i]) - (cost - whole)
       part = part + more
@@ -557,7 +572,7 @@ if not all_pass then
         units, part = units + 1, part - window
       end
       extra[i] = units >= 0 and part or 0
-      return base[i] - (units >= 0 and units + (part > 0 and 1 or 0) or 0)
+      return (units >= 0 and units + (part > 0 and 1 or 0) or 0) - base[i]
     end
 
     -- Whether the window of a fixed counter ends at a time. Before Redis 7 its end cannot be read exactly: there 50 ms
@@ -570,46 +585,51 @@ if not all_pass then
       return distance == 0 or distance <= 50 and 2 * distance < args[run_of[i] + 1]
     end
 
-    -- Refunds a fixed window, at once: its expiry must not change.
-    local function refund_fixed(i, ends, cost)
+    -- Changes a fixed window, at once: its expiry must not change.
+    local function settle_fixed(i, ends, difference)
       if is_wrong[i] or not ends_at(i, ends) then
         return nil
       end
-      local units = cost < base[i] and cost or base[i]
-      if units < base[i] then
-        call('DECRBY', KEYS[i], format('%d', units))
+      difference = max(difference, -base[i])
+      if base[i] + difference > 0 then
+        call('INCRBY', KEYS[i], format('%d', difference))
       end
-      return units
+      return difference
     end
 
-    function refund(i, token, cost)
-      local kind, units = args[run_of[i]] % WITH_BLOCK, nil
-      if base[i] == 0 or token == huge then
+    -- Settles a charge of `cost` by what the request really used.
+    function settle_charge(i, token, cost, real_cost)
+      local kind = args[run_of[i]] % WITH_BLOCK
+      local room, difference = MAX - base[i], real_cost - cost
+      difference = difference < room and difference or room
+      if token == huge or difference == 0 or base[i] == 0 and (kind ~= BUCKET or difference < 0) then
         return
       elseif kind == SLIDING then
-        units = refund_sliding(i, token, cost)
+        difference = settle_sliding(i, token, difference)
       elseif kind == BUCKET then
-        units = refund_bucket(i, token, cost)
+        difference = settle_bucket(i, token, cost, difference)
       elseif kind < CALENDAR then
-        units = refund_fixed(i, token, cost)
-      elseif extra[i] == token then
-        units = cost < base[i] and cost or base[i]
+        difference = settle_fixed(i, token, difference)
+      else
+        difference = extra[i] == token and max(difference, -base[i])
       end
-      if units then
-        base[i] = base[i] - units
+      if difference then
+        base[i] = base[i] + difference
         used[i], is_wrong[i] = base[i], is_wrong[i] or kind >= CALENDAR or base[i] == 0
       end
     end
   end
 
-  -- Charges or refunds the check j of a request. Returns whether it denies the request.
+  -- Charges or settles the check j of a request. Returns whether it denies the request.
   local function charge(j)
     local i, limit, mode = keys[j], limits[j], modes[j]
     charges[j], excess[j] = 0, 0
     if blocked_until[i] then
-      excess[j] = (limit < huge or mode == REFUND) and 1 or 0
-    elseif mode == REFUND then
-      refund(i, limit, costs[j])
+      excess[j] = (limit < huge or mode == SETTLE) and 1 or 0
+    elseif mode == SETTLE then
+      if not problems[i] then
+        settle_charge(i, limit, costs[j], real_costs[j])
+      end
     elseif not problems[i] then
       local units = used[i] + costs[j]
       excess[j] = units > limit and costs[j] - (limit - used[i]) or 0
@@ -633,7 +653,7 @@ if not all_pass then
     local i, limit = keys[j], limits[j]
     local ends, units = blocked_until[i], used[i]
     if ends then
-      reply[place + 1] = limit < huge and modes[j] ~= REFUND and limit or 0
+      reply[place + 1] = limit < huge and modes[j] ~= SETTLE and limit or 0
       reply[place + 2] = ends - now
       reply[place + 3] = excess[j] > 0 and now - ends or 0
     else
@@ -651,6 +671,10 @@ if not all_pass then
     keys[j], costs[j], modes[j] = i, 1, 0
     if i < 0 then
       keys[j], costs[j], modes[j], at = -i, numbers[at + 2], numbers[at + 3], at + 3
+    end
+    if modes[j] == SETTLE then
+      at = at + 1
+      real_costs[j] = numbers[at]
     end
     limits[j] = limit >= 0 and limit or huge
     return at + 1

@@ -24,8 +24,8 @@
 --            A request with a check whose key is not a counter (another type, or not a number) is not charged; each of
 --            its checks has Redis' own error as a string instead of `used`.
 --            The ends of the windows, if requested, come last, one for each of KEYS: the server's clock in milliseconds
---            when the window ends, which refund.lua compares; 0 if a check could not charge its whole cost, so that
---            nothing is refunded.
+--            when the window ends, which settle.lua compares; 0 if a check could not charge its whole cost, so that
+--            nothing is settled.
 --            An error of the first charge that does not concern its key (READONLY, OOM, no permission) fails the call:
 --            nothing is charged.
 --
@@ -221,7 +221,7 @@ if all_pass and not wants_ends then
   return pack(reply)
 end
 
--- Servers before Redis 7 have no PEXPIRETIME: there the end is computed, as in refund.lua, with an error of some
+-- Servers before Redis 7 have no PEXPIRETIME: there the end is computed, as in settle.lua, with an error of some
 -- milliseconds.
 local function end_of(key)
   if redis.REDIS_VERSION_NUM then

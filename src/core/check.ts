@@ -170,8 +170,13 @@ export function toMeasuredResult(check: Check, measured: Measured, source: Sourc
   return isBlocked ? { ...result, blocked: true } : result;
 }
 
-/** The result of a check after a refund: what its counter holds has changed, and what it said about the request has not. */
-export function toRefundedResult(
+/** Whether a settlement changes the counter of a check that was charged. A lease is always released. */
+export function needsSettling({ cost, kind }: Check, realCost: number): boolean {
+  return realCost !== cost || kind.type === 'concurrency';
+}
+
+/** The result of a check after a settlement: what its counter holds has changed, and what it said about the request has not. */
+export function toSettledResult(
   check: Check,
   result: CheckResult,
   { used, resetAfterMs }: Pick<Measured, 'used' | 'resetAfterMs'>,

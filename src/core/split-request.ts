@@ -1,4 +1,4 @@
-import { beginsBlock, type Check, type CheckResult, passesAll, toRefundedResult } from './check.js';
+import { beginsBlock, type Check, type CheckResult, passesAll, toSettledResult } from './check.js';
 import type { MaybePromise } from './maybe-promise.js';
 
 /** A store that decides each group of checks in one step. */
@@ -198,7 +198,7 @@ function withFinalCounts(
     const check = checks[i];
     const counter = check && latest.get(check.key);
     if (check === undefined || counter === undefined) return result;
-    return toRefundedResult({ ...check, limit: result.limit }, result, counter);
+    return toSettledResult({ ...check, limit: result.limit }, result, counter);
   });
 }
 

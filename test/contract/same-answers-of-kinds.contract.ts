@@ -3,14 +3,21 @@ import { type Check, type CheckResult, passesAll } from '../../src/core/check.js
 import type { MaybePromise } from '../../src/core/maybe-promise.js';
 import { checkOn, type CounterSpec, skews, specs, type Use, uses } from '../support/random-checks.js';
 import { timedMemory, type TimedRedis, type TimedSubject } from '../support/timed-subjects.js';
-import { refundAll } from '../support/refund-all.js';
 
 // Memory against Redis, with counters of all kinds: the same random history at the same times, the same answers to the
 // millisecond.
 
+const VAST = 2 ** 52;
+
 type Operation =
   | { readonly type: 'consume' | 'peek'; readonly uses: readonly Use[]; readonly skew: number }
-  | { readonly type: 'refund'; readonly which: number; readonly twice: boolean }
+  | {
+      readonly type: 'settle';
+      readonly which: number;
+      readonly twice: boolean;
+      /** What the request really used of each check, as a part of what it was charged, plus some units. */
+      readonly costs: readonly (readonly [part: number, more: number])[];
+    }
   | { readonly type: 'reset'; readonly uses: readonly Use[] }
   | { readonly type: 'advance'; readonly ms: number };
 
@@ -26,13 +33,22 @@ export interface HistoryOptions {
 }
 
 function operations({ hasVast = true }: HistoryOptions): fc.Arbitrary<Operation> {
+  const more = fc.oneof(
+    { weight: 9, arbitrary: fc.constantFrom(0, 0, 1, 2, 7) },
+    fc.constant(hasVast ? VAST : 30),
+  );
   const some = fc.array(uses({ hasVast }), { minLength: 1, maxLength: 4 });
   return fc.oneof(
     { weight: 10, arbitrary: fc.record({ type: fc.constant('consume' as const), uses: some, skew: skews }) },
     { weight: 3, arbitrary: fc.record({ type: fc.constant('peek' as const), uses: some, skew: skews }) },
     {
-      weight: 2,
-      arbitrary: fc.record({ type: fc.constant('refund' as const), which: fc.nat(), twice: fc.boolean() }),
+      weight: 3,
+      arbitrary: fc.record({
+        type: fc.constant('settle' as const),
+        which: fc.nat(),
+        twice: fc.boolean(),
+        costs: fc.array(fc.tuple(fc.constantFrom(0, 0, 0.5, 1, 1), more), { minLength: 4, maxLength: 4 }),
+      }),
     },
     { weight: 1, arbitrary: fc.record({ type: fc.constant('reset' as const), uses: some }) },
     {
@@ -77,8 +93,8 @@ class History {
         this.charged = this.charged.filter((one) => !one.checks.some(({ key }) => keys.includes(key)));
         return;
       }
-      case 'refund':
-        await this.refund(operation.which, operation.twice);
+      case 'settle':
+        await this.settle(operation.which, operation.twice, operation.costs);
         return;
       case 'peek': {
         const checks = this.checksOf(operation.uses, operation.skew);
@@ -93,15 +109,23 @@ class History {
     }
   }
 
-  private async refund(which: number, twice: boolean): Promise<void> {
+  private async settle(
+    which: number,
+    twice: boolean,
+    parts: readonly (readonly [part: number, more: number])[],
+  ): Promise<void> {
     if (this.charged.length === 0) return;
     const index = which % this.charged.length;
     const { checks, results } = this.charged[index]!;
     if (!twice) this.charged.splice(index, 1);
     // no process knows the periods after the next one
     if (checks.some((check) => isLongOver(check, this.subjects[0]!.clock.nowMs))) return;
-    // a second refund returns the results as they are
-    await this.same(checks, (store, i) => refundAll(store, checks, results[i]!));
+    const costs = checks.map(({ cost }, i) => {
+      const [part, units] = parts[i]!;
+      return Math.min(Math.floor(cost * part) + units, Number.MAX_SAFE_INTEGER);
+    });
+    // a second settlement returns the results as they are
+    await this.same(checks, (store, i) => store.settle(checks, results[i]!, costs));
   }
 
   private checksOf(all: readonly Use[], skew = 0): Check[] {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { checkLua, consumeLua, consumeMixedLua, refundLua } from '../../src/store/redis/lua.generated.js';
+import { checkLua, consumeLua, consumeMixedLua, settleLua } from '../../src/store/redis/lua.generated.js';
 import { keysOf } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
 
@@ -14,7 +14,7 @@ describe('lua/check.lua', () => {
   });
 
   it('runs every command of the other scripts', () => {
-    const needed = commandsIn(consumeLua + consumeMixedLua + refundLua, /\bp?call\('([A-Z]+)'/g);
+    const needed = commandsIn(consumeLua + consumeMixedLua + settleLua, /\bp?call\('([A-Z]+)'/g);
     expect(needed.length).toBeGreaterThan(5);
     expect(commandsIn(checkLua, /\{ '([A-Z]+)'/g)).toEqual(needed);
   });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Block, CounterKind } from '../../src/core/counter-kind.js';
 import { type Counter, newCounter } from '../../src/core/counters/counter.js';
-import { decide, type Decision, peek, refund } from '../../src/core/counters/decide.js';
+import { decide, type Decision, peek, settle } from '../../src/core/counters/decide.js';
 import { FakeTimeScript } from '../support/fake-time.js';
 import { type Answer, type KeyedCheck, type MixedRequest } from '../support/mixed-script.js';
 import { keysOf } from '../support/redis.js';
@@ -83,7 +83,14 @@ type Operation =
 
 type Wish =
   | { readonly type: 'consume' | 'peek'; readonly uses: readonly Use[] }
-  | { readonly type: 'refund'; readonly which: number };
+  | { readonly type: 'settle'; readonly which: number; readonly cost: number | 'cost' };
+
+/** What a request really used: as much as it was charged, less or more. */
+const settledCosts = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(0) },
+  { weight: 8, arbitrary: fc.nat(12) },
+  fc.constantFrom('cost' as const, 100, 2 ** 52, MAX),
+);
 
 const wishes: fc.Arbitrary<Wish> = fc.oneof(
   {
@@ -93,7 +100,7 @@ const wishes: fc.Arbitrary<Wish> = fc.oneof(
       uses: fc.array(uses, { minLength: 1, maxLength: 4 }),
     }),
   },
-  fc.record({ type: fc.constant('refund'), which: fc.nat() }),
+  fc.record({ type: fc.constant('settle'), which: fc.nat(), cost: settledCosts }),
 );
 
 const operations: fc.Arbitrary<Operation> = fc.oneof(
@@ -125,7 +132,7 @@ const operations: fc.Arbitrary<Operation> = fc.oneof(
   },
 );
 
-/** A charge that can be refunded. */
+/** A charge that can be settled. */
 interface Charge {
   readonly check: KeyedCheck;
   readonly token: number;
@@ -162,13 +169,13 @@ class History {
       return;
     }
     const requests = operation.requests.flatMap((wish) => this.requestOf(wish));
-    // a call refunds, or does anything else
+    // a call settles, or does anything else
     await this.call(
-      requests.filter(({ type }) => type !== 'refund'),
+      requests.filter(({ type }) => type !== 'settle'),
       operation.mustRead,
     );
     await this.call(
-      requests.filter(({ type }) => type === 'refund'),
+      requests.filter(({ type }) => type === 'settle'),
       true,
     );
   }
@@ -184,11 +191,11 @@ class History {
   }
 
   private requestOf(wish: Wish): MixedRequest[] {
-    if (wish.type !== 'refund')
+    if (wish.type !== 'settle')
       return [{ type: wish.type, checks: wish.uses.map((use) => this.checkOf(use)) }];
     if (this.way !== 'refunds' || this.charges.length === 0) return [];
     const [charge] = this.charges.splice(wish.which % this.charges.length, 1);
-    return [{ type: 'refund', ...charge! }];
+    return [{ type: 'settle', ...charge!, cost: wish.cost === 'cost' ? charge!.check.cost : wish.cost }];
   }
 
   private checkOf({ at, limit, ...use }: Use): KeyedCheck {
@@ -205,9 +212,9 @@ class History {
 
   private answer(request: MixedRequest): Decision[] {
     const { nowMs } = this.script;
-    if (request.type === 'refund') {
-      const { check, token } = request;
-      return [refund(check, this.counterOf(check), token, nowMs)];
+    if (request.type === 'settle') {
+      const { check } = request;
+      return [settle(check, this.counterOf(check), request, nowMs)];
     }
     const { checks } = request;
     const own = checks.map((check) => this.counterOf(check));

@@ -60,7 +60,7 @@ describe('lua/consume-mixed.lua on a server', () => {
     const [first] = await callMixed(client, requests.slice(2, 3));
     for (let i = 0; i < 2; i++) await callMixed(client, [...requests, ...over]);
     const token = (first as readonly [Decision])[0].token!;
-    await callMixed(client, [{ type: 'refund', check: checksOf('a')[2]!, token }]);
+    await callMixed(client, [{ type: 'settle', check: checksOf('a')[2]!, token, cost: 0 }]);
     await client.wait(1, 5_000);
     const keys = (await client.keys('*')).sort();
     expect(keys).toHaveLength(12);

@@ -162,7 +162,7 @@ describe('lua/consume-mixed.lua', () => {
       await consume(checkOf(type));
       const give = async (): Promise<Answer> => {
         const [answer] = await callMixed(client, [
-          { type: 'refund', check: checkOf(type), token: first.token! },
+          { type: 'settle', check: checkOf(type), token: first.token!, cost: 0 },
         ]);
         return answer!;
       };
@@ -190,7 +190,7 @@ describe('lua/consume-mixed.lua', () => {
       expect(await client.pttl(`${at('a')}!offences`)).toBeGreaterThan(length + HOUR - 1_000);
       const before = await dump();
       await consume({ ...check, countDenied: true });
-      await callMixed(client, [{ type: 'refund', check, token: await serverMs() }]);
+      await callMixed(client, [{ type: 'settle', check, token: await serverMs(), cost: 0 }]);
       expect(await dump()).toEqual(before);
       await client.del(at('a'));
       for (let i = 0; i < 3; i++) await consume(check);
@@ -432,7 +432,9 @@ describe('lua/consume-mixed.lua', () => {
     const { token } = await one({ ...own, cost: 2 });
     await sleep(110);
     await one({ ...own, cost: 3 });
-    const [answer] = await callMixed(client, [{ type: 'refund', check: { ...own, cost: 9 }, token: token! }]);
+    const [answer] = await callMixed(client, [
+      { type: 'settle', check: { ...own, cost: 9 }, token: token!, cost: 0 },
+    ]);
     expect(answer).toMatchObject([{ used: 3 }]);
   });
 

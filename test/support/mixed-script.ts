@@ -13,7 +13,7 @@ export interface KeyedCheck extends CountedCheck {
 
 export type MixedRequest =
   | { readonly type: 'consume' | 'peek'; readonly checks: readonly KeyedCheck[] }
-  | { readonly type: 'refund'; readonly check: KeyedCheck; readonly token: number };
+  | { readonly type: 'settle'; readonly check: KeyedCheck; readonly token: number; readonly cost: number };
 
 /** The decisions of a request, or the error of a key that is not a counter. */
 export type Answer = readonly Decision[] | string;
@@ -22,7 +22,7 @@ const KINDS = { 'fixed-window': 1, calendar: 2, 'sliding-window': 3, 'token-buck
 const WITH_BLOCK = 10;
 const NO_LIMIT = -1;
 const READ_REQUESTS = -1;
-const [COUNT_DENIED, SHADOW, PEEK, REFUND] = [1, 2, 4, 8];
+const [COUNT_DENIED, SHADOW, PEEK, SETTLE] = [1, 2, 4, 8];
 const MAX = Number.MAX_SAFE_INTEGER;
 
 interface KeyUse {
@@ -39,7 +39,7 @@ function numberOf(limit: number): number {
 }
 
 export function checksOf(request: MixedRequest): readonly KeyedCheck[] {
-  return request.type === 'refund' ? [request.check] : request.checks;
+  return request.type === 'settle' ? [request.check] : request.checks;
 }
 
 function usesOf(requests: readonly MixedRequest[], mustRead: boolean): Map<string, KeyUse> {
@@ -59,7 +59,7 @@ function usesOf(requests: readonly MixedRequest[], mustRead: boolean): Map<strin
       use[charges ? 'charges' : 'reads']++;
       use.cost += charges ? check.cost : 0;
       use.limit = Math.min(use.limit, capacityOf(check) - (request.type === 'peek' ? check.cost : 0));
-      use.mustRead ||= request.type === 'refund';
+      use.mustRead ||= request.type === 'settle';
     }
   }
   return uses;
@@ -85,7 +85,7 @@ function runOf({ check, cost, limit, charges, reads, mustRead }: KeyUse): readon
 function requestText(request: MixedRequest, indexes: ReadonlyMap<string, number>): string {
   const texts = checksOf(request).map((check) => {
     const k = indexes.get(check.key) ?? 0;
-    if (request.type === 'refund') return `-${k},${request.token},${check.cost},${REFUND},`;
+    if (request.type === 'settle') return `-${k},${request.token},${check.cost},${SETTLE},${request.cost},`;
     const limit = numberOf(capacityOf(check));
     const mode = (check.countDenied ? COUNT_DENIED : 0) + (check.shadow ? SHADOW : 0);
     return `-${k},${limit},${check.cost},${request.type === 'peek' ? PEEK : mode},`;
@@ -162,8 +162,8 @@ export function decode(requests: readonly MixedRequest[], keys: readonly string[
     return checksOf(request).map((check, i) => {
       const place = from + i;
       const three = values.slice(3 * place, 3 * place + 3);
-      // the script does not know the limit of a refund
-      if (request.type === 'refund' && Number(three[2]) < 0) three[0] = usedWhileBlocked(check);
+      // the script does not know the limit of a settlement
+      if (request.type === 'settle' && Number(three[2]) < 0) three[0] = usedWhileBlocked(check);
       return toDecision(three, Number(values[3 * count + place]));
     });
   });

@@ -1,5 +1,5 @@
 import type { CalendarPeriod } from '../counter-kind.js';
-import type { Counting } from './counting.js';
+import { type Counting, unitsAfter } from './counting.js';
 
 export interface CalendarState {
   readonly used: number;
@@ -18,9 +18,10 @@ export const calendarWindow: Counting<CalendarPeriod, CalendarState> = {
       ? { used: units, endsAtMs: endOfPeriod(kind, nowMs) }
       : { ...state, used: state.used + units },
   token: ({ endsAtMs }) => endsAtMs,
-  refund(state, units, token) {
-    if (state.endsAtMs !== token) return state;
-    return units < state.used ? { ...state, used: state.used - units } : undefined;
+  settle(state, settlement) {
+    if (state?.endsAtMs !== settlement.token) return state;
+    const used = unitsAfter(state.used, settlement);
+    return used > 0 ? { ...state, used } : undefined;
   },
   resetAfterMs: ({ endsAtMs }, _of, nowMs) => endsAtMs - nowMs,
   retryAfterMs: (state, _need, { kind }, nowMs) => (state?.endsAtMs ?? endOfPeriod(kind, nowMs)) - nowMs,

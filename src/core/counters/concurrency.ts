@@ -30,7 +30,8 @@ export const concurrency: Counting<Concurrency, LeasesState> = {
     leases: [...(state?.leases ?? []), { id: leaseOf(of), endsAtMs: nowMs + of.windowMs }],
   }),
   token: () => 0,
-  refund(state, _units, _token, of) {
+  settle(state, _settlement, of) {
+    if (state === undefined) return undefined;
     const id = leaseOf(of);
     const leases = state.leases.filter((lease) => lease.id !== id);
     return leases.length === 0 ? undefined : { leases };

@@ -13,6 +13,21 @@ export interface CounterOf<K extends CounterKind = CounterKind> {
   readonly lease?: string | undefined;
 }
 
+/** What a request really used of a check, after it was charged an estimate. */
+export interface Settlement {
+  /** Which window, sub-window or bucket was charged. */
+  readonly token: number;
+  /** Units that were charged. */
+  readonly charged: number;
+  /** What the request really used. */
+  readonly cost: number;
+}
+
+/** How many units count after a settlement in the same window: never below 0, and never more than can be exact. */
+export function unitsAfter(used: number, { charged, cost }: Pick<Settlement, 'charged' | 'cost'>): number {
+  return Math.max(0, Math.min(used + (cost - charged), MAX_UNITS));
+}
+
 /**
  * How the counters of one kind count: the twin of `lua/consume-mixed.lua`, to the millisecond. All functions are pure: what
  * changes a counter returns its next state. `undefined` is a counter that counts nothing, which is as good as none.
@@ -29,11 +44,11 @@ export interface Counting<K extends CounterKind, S> {
 
   charge(state: S | undefined, units: number, of: CounterOf<K>, nowMs: number): S;
 
-  /** What a refund needs to know of a charge at this time, given the state after it. */
+  /** What a settlement needs to know of a charge at this time, given the state after it. */
   token(state: S, of: CounterOf<K>, nowMs: number): number;
 
-  /** Takes back what was charged in the sub-window, window or bucket of the token. */
-  refund(state: S, units: number, token: number, of: CounterOf<K>, nowMs: number): S | undefined;
+  /** Refunds or charges the difference to the real cost in the sub-window, window or bucket of the charge. */
+  settle(state: S | undefined, settlement: Settlement, of: CounterOf<K>, nowMs: number): S | undefined;
 
   /** Milliseconds until the counter is as new. */
   resetAfterMs(state: S, of: CounterOf<K>, nowMs: number): number;

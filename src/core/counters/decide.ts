@@ -8,7 +8,7 @@ import {
   isBlocked,
   stateAt,
 } from './counter.js';
-import { MAX_UNITS } from './counting.js';
+import { MAX_UNITS, type Settlement } from './counting.js';
 
 /** What a check says. */
 export interface Decision {
@@ -20,7 +20,7 @@ export interface Decision {
   /** Milliseconds until the check would allow the request, 0 if it does. If it never will, until the counter is as new. */
   readonly retryAfterMs: number;
   readonly isBlocked: boolean;
-  /** What `refund` needs; `undefined` if the check did not charge its whole cost. */
+  /** What `settle` needs; `undefined` if the check did not charge its whole cost. */
   readonly token: number | undefined;
 }
 
@@ -77,13 +77,20 @@ export function peek(check: CountedCheck, counter: Counter, nowMs: number): Deci
 }
 
 /**
- * Takes back what a check has charged, given the token of its decision. Changes nothing about a block.
+ * Refunds or charges the difference between what a check has charged and the real cost, given the token of its decision.
+ * Changes nothing about a block.
  * @returns what the counter holds afterwards
  */
-export function refund(check: CountedCheck, counter: Counter, token: number, nowMs: number): Decision {
+export function settle(
+  check: CountedCheck,
+  counter: Counter,
+  { token, cost }: Pick<Settlement, 'token' | 'cost'>,
+  nowMs: number,
+): Decision {
   const tally = tallyOf([], check, counter, nowMs);
-  if (tally.state !== undefined) {
-    tally.state = countingOf(check).refund(tally.state, check.cost, token, check, nowMs);
+  if (!isBlocked(counter, nowMs)) {
+    const settlement = { token, charged: check.cost, cost };
+    tally.state = countingOf(check).settle(tally.state, settlement, check, nowMs);
     save(tally);
   }
   return toDecision({ check, tally, charged: 0, excess: isBlocked(counter, nowMs) ? 1 : 0 }, nowMs);

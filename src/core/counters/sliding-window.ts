@@ -1,5 +1,5 @@
 import type { SlidingWindow } from '../counter-kind.js';
-import type { Counting } from './counting.js';
+import { type Counting, MAX_UNITS, unitsAfter } from './counting.js';
 
 /** A window has so many sub-windows, and one more can lie in it in part. */
 const SUB_WINDOWS = 16;
@@ -37,15 +37,20 @@ export const slidingWindow: Counting<SlidingWindow, SlidingState> = {
     return { used: state.used + units, newest: state.newest + age, charges };
   },
   token: (state, { windowMs }, nowMs) => state.newest + ageOf(state, nowMs, windowMs),
-  refund(state, units, token) {
-    const age = state.newest - token;
-    const refunded = Math.min(units, state.charges[age] ?? 0);
-    if (refunded === state.used) return undefined;
-    const charges = state.charges.map((charge, i) => (i === age ? charge - refunded : charge));
+  settle(state, settlement) {
+    if (state === undefined) return undefined;
+    const age = state.newest - settlement.token;
+    const units = state.charges[age] ?? 0;
+    // what was charged in it is gone, so nothing of this request is left to settle
+    if (units === 0) return state;
+    const others = state.used - units;
+    const settled = Math.min(unitsAfter(units, settlement), MAX_UNITS - others);
+    if (others + settled === 0) return undefined;
+    const charges = state.charges.map((charge, i) => (i === age ? settled : charge));
     // the newest one has a charge, or the counter would be as new later than it is
     const empty = charges.findIndex((charge) => charge > 0);
     return {
-      used: state.used - refunded,
+      used: others + settled,
       newest: state.newest - empty,
       charges: charges.slice(empty),
     };

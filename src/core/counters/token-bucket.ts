@@ -26,15 +26,18 @@ export const tokenBucket: Counting<TokenBucket, BucketState> = {
     part: state?.part ?? 0,
   }),
   token: (_state, _of, nowMs) => nowMs,
-  /** Time has refunded a part already: what has flowed in since the charge. */
-  refund(state, units, token, of, nowMs) {
+  /** Time has refunded a part of the charge already: what has flowed in since then. A debt is paid by time, from now on. */
+  settle(state, { token, charged, cost }, of, nowMs) {
+    const { units = 0, part = 0 } = state ?? {};
+    if (cost > charged)
+      return { units: Math.min(units + (cost - charged), MAX_UNITS - Math.sign(part)), part, sinceMs: nowMs };
+    if (state === undefined) return undefined;
     const flow = flowIn(Math.max(nowMs - token, 0), of);
-    if (flow.units >= units) return state;
-    const part = state.part + flow.part;
-    const whole = state.units - (units - flow.units);
-    const amount =
-      part < of.windowMs ? { units: whole, part } : { units: whole + 1, part: part - of.windowMs };
-    return isAbove0(amount) ? { ...amount, sinceMs: nowMs } : undefined;
+    const left = minus({ units: charged, part: 0 }, flow, of);
+    if (left === undefined) return state;
+    const refunded = left.units >= charged - cost ? { units: charged - cost, part: 0 } : left;
+    const amount = minus(state, refunded, of);
+    return amount && { ...amount, sinceMs: nowMs };
   },
   resetAfterMs: (state, of) => timeToFlowIn(state, of),
   retryAfterMs(state, need, of) {

@@ -2,10 +2,12 @@ import {
   type Check,
   type CheckResult,
   isPlain,
+  needsSettling,
   type Source,
-  toRefundedResult,
+  toSettledResult,
   toResult,
 } from '../../core/check.js';
+import { unitsAfter } from '../../core/counters/counting.js';
 import type { Log } from '../../core/log.js';
 import type { Store, StoreHealth } from '../../core/store.js';
 import type { Counter } from './counter-group.js';
@@ -37,7 +39,7 @@ interface Step {
   readonly allowed: boolean;
 }
 
-/** What a check was charged and can be refunded. */
+/** What a check was charged and can be settled. */
 interface Charge {
   readonly counter: Counter;
   readonly units: number;
@@ -94,11 +96,11 @@ export class MemoryStore implements Store {
 
   settle(checks: readonly Check[], results: readonly CheckResult[], costs: readonly number[]): CheckResult[] {
     const nowMs = Math.floor(this.clock());
-    const isRefunded = checks.map((check, i) => costs[i] === 0 && this.refundOne(check, results[i], nowMs));
+    const isSettled = checks.map((check, i) => this.settleOne(check, results[i], costs[i], nowMs));
     return results.map((result, i) => {
       const check = checks[i];
-      return check !== undefined && isRefunded[i] === true
-        ? toRefundedResult(check, result, this.peekAt(check, nowMs))
+      return check !== undefined && isSettled[i] === true
+        ? toSettledResult(check, result, this.peekAt(check, nowMs))
         : result;
     });
   }
@@ -197,26 +199,32 @@ export class MemoryStore implements Store {
     });
   }
 
-  /** Refunds a result once, unless its window has ended. Returns whether there was a charge to refund. */
-  private refundOne(check: Check, result: CheckResult | undefined, nowMs: number): boolean {
-    if (result === undefined) return false;
-    const charge = this.charges.get(result);
-    if (charge === undefined) return this.refundMixed(check, result, nowMs);
+  /**
+   * Settles a result once, unless its window has ended.
+   * @returns whether there was a charge with another cost
+   */
+  private settleOne(
+    check: Check,
+    result: CheckResult | undefined,
+    cost: number | undefined,
+    nowMs: number,
+  ): boolean {
+    if (result === undefined || cost === undefined) return false;
+    const [charge, mixed] = [this.charges.get(result), this.mixedCharges.get(result)];
     this.charges.delete(result);
-    const { counter, units } = charge;
-    // a counter that blocks has no units
-    if (this.counters.get(check, nowMs) !== counter || counter.mixed !== undefined) return true;
-    counter.used -= Math.min(units, counter.used);
-    if (counter.used === 0) this.counters.delete(counter);
-    return true;
+    this.mixedCharges.delete(result);
+    if (!needsSettling(check, cost)) return false;
+    if (charge !== undefined) this.settleFixed(check, charge, cost, nowMs);
+    else if (mixed !== undefined) this.mixed.settle(check, mixed, cost, this.times(nowMs));
+    return charge !== undefined || mixed !== undefined;
   }
 
-  private refundMixed(check: Check, result: CheckResult, nowMs: number): boolean {
-    const charge = this.mixedCharges.get(result);
-    if (charge === undefined) return false;
-    this.mixedCharges.delete(result);
-    this.mixed.refund(check, charge, this.times(nowMs));
-    return true;
+  private settleFixed(check: Check, { counter, units }: Charge, cost: number, nowMs: number): void {
+    // a counter that blocks has no units
+    if (this.counters.get(check, nowMs) !== counter || counter.mixed !== undefined) return;
+    counter.used = unitsAfter(counter.used, { charged: units, cost });
+    if (counter.used === 0) this.counters.delete(counter);
+    else if (counter.used >= check.limit) counter.group.markAtLimit(counter);
   }
 
   private warnOnce(): void {

@@ -10,7 +10,7 @@ import {
   newCounter,
   stateAt,
 } from '../../core/counters/counter.js';
-import { decide, type Decision, peek, refund } from '../../core/counters/decide.js';
+import { decide, type Decision, peek, settle } from '../../core/counters/decide.js';
 import type { FixedState } from '../../core/counters/fixed-window.js';
 import type { Counter } from './counter-group.js';
 import type { Counters } from './counters.js';
@@ -23,7 +23,7 @@ export interface Times {
   readonly ofDayMs: number;
 }
 
-/** What a check was charged and can be refunded. */
+/** What a check was charged and can be settled. */
 export interface MixedCharge {
   readonly counter: Counter;
   readonly token: number;
@@ -89,12 +89,17 @@ export class MixedCounters {
     return this.resultOf(check, peek(byStoreClock(check, times), counted, times.nowMs));
   }
 
-  /** Refunds a charge, unless its window is over. */
-  refund(check: Check, { counter, token }: MixedCharge, times: Times): void {
-    if (this.counters.get(check, times.nowMs) !== counter) return;
+  /** Settles a charge by the real cost, unless its window is over. A bucket gets a debt also if it has refilled. */
+  settle(check: Check, charge: MixedCharge, cost: number, times: Times): void {
+    const isDebtOfBucket = check.kind.type === 'token-bucket' && cost > check.cost;
+    const found = this.counters.get(check, times.nowMs);
+    if (found !== charge.counter && !isDebtOfBucket) return;
+    const counter = found ?? this.counters.open(check, times.nowMs);
     const entry = { check: byStoreClock(check, times), counter, counted: load(counter, check, times) };
-    refund(entry.check, entry.counted, token - clockOffset(check, times), times.nowMs);
+    const token = charge.token - clockOffset(check, times);
+    settle(entry.check, entry.counted, { token, cost }, times.nowMs);
     this.save(entry, times);
+    if (found === undefined) this.counters.tidy(check.group, times.nowMs);
   }
 
   /** Gives a lease its full life again. Returns whether it was still there. */

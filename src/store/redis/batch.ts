@@ -8,12 +8,12 @@ import { CounterMap, type CounterName } from '../../core/counter-map.js';
  * The maximum number of counters in one call. If all requests pass, 128 block the server for 0.1 to 0.2 ms, and several calls
  * are in flight under load.
  */
-const MAX_KEYS = 128;
+export const MAX_KEYS = 128;
 /**
  * The maximum number of checks in one call, for any number of counters: if one of them denies, the script handles all of
  * them, in 0.6 µs each. The longest such call blocks the server for about 0.3 ms. A single request with more is still one call.
  */
-const MAX_CHECKS = 256;
+export const MAX_CHECKS = 256;
 
 /** Instead of a token: there is nothing to refund. */
 export const NO_TOKEN = -1;

@@ -14,8 +14,8 @@ export const ONE_BY_ONE = -1;
 const ALL_PASS = 0;
 const EACH = 1;
 const WANTS_TOKENS = '@';
-/** What a check is besides its numbers: a peek, a refund, or a sum of the others. */
-export const MODES = { countDenied: 1, shadow: 2, peek: 4, refund: 8 };
+/** What a check is besides its numbers: a peek, a settlement, or a sum of the others. */
+export const MODES = { countDenied: 1, shadow: 2, peek: 4, settle: 8 };
 
 type Value = number | string | undefined;
 type Values = readonly (number | string)[];

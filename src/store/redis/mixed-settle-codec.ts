@@ -1,54 +1,54 @@
-import { type Check, type CheckResult, toRefundedResult } from '../../core/check.js';
+import { type Check, type CheckResult, toSettledResult } from '../../core/check.js';
 import { capacityOf } from '../../core/counter-kind.js';
 import { unpackArray } from './message-pack.js';
 import { MODES, ONE_BY_ONE, runOf } from './mixed-codec.js';
-import type { Refund } from './settle-codec.js';
+import type { SettledCharge } from './settle-codec.js';
 import { toInteger, UnexpectedReplyError } from './reply-values.js';
 
-// A refund is a request of lua/consume-mixed.lua: see mixed-codec.ts.
+// A settlement is a request of lua/consume-mixed.lua: see mixed-codec.ts.
 
 const EACH = 1;
 
 /** KEYS and ARGV of the call. */
-export function encodeMixedSettlements(refunds: readonly Refund[]): {
+export function encodeMixedSettlements(charges: readonly SettledCharge[]): {
   readonly keys: string[];
   readonly args: string[];
 } {
   const keys: string[] = [];
   const runs: number[] = [];
   let requests = '';
-  for (const { check, token } of refunds) {
+  for (const { check, token, cost } of charges) {
     let k = keys.indexOf(check.key) + 1;
     if (k === 0) {
       k = keys.push(check.key);
       runs.push(...runOf(check, check.limit, ONE_BY_ONE, 1));
     }
-    requests += `-${k},${token},${check.cost},${MODES.refund},0,`;
+    requests += `-${k},${token},${check.cost},${MODES.settle},${cost},0,`;
   }
   return { keys, args: [JSON.stringify([requests, ...runs])] };
 }
 
 /**
- * The results as they are after all refunds.
+ * The results as they are after all settlements.
  * @throws {TypeError} if the reply is not from this script
  */
-export function readMixedSettlements(refunds: readonly Refund[], reply: unknown): CheckResult[] {
+export function readMixedSettlements(charges: readonly SettledCharge[], reply: unknown): CheckResult[] {
   const [kind, ...values] = unpackArray(reply);
-  if (kind !== EACH || values.length !== 3 * refunds.length) throw new UnexpectedReplyError();
-  const last = new Map(refunds.map(({ check }, i) => [check.key, values.slice(3 * i)]));
-  return refunds.map(({ check, result }) => {
+  if (kind !== EACH || values.length !== 3 * charges.length) throw new UnexpectedReplyError();
+  const last = new Map(charges.map(({ check }, i) => [check.key, values.slice(3 * i)]));
+  return charges.map(({ check, result }) => {
     const [used, reset, retry] = last.get(check.key) ?? [];
     // the key is not a counter any more
     if (typeof used === 'string') return result;
     const isBlocked = toInteger(retry) < 0;
-    return toRefundedResult(check, result, {
+    return toSettledResult(check, result, {
       used: isBlocked ? unitsOfBlock(check) : toInteger(used),
       resetAfterMs: toInteger(reset),
     });
   });
 }
 
-/** The script does not know the limit of a refund, which is what a blocked counter has. */
+/** The script does not know the limit of a settlement, which is what a blocked counter has. */
 function unitsOfBlock(check: Check): number {
   const capacity = capacityOf(check);
   return capacity === Infinity ? 0 : capacity;

@@ -84,7 +84,7 @@ export class RedisStore implements Store {
     const sender = new Sender(connection);
     const fullServers = new FullServers();
     const limitedLog = log.limited(LOG_PERIOD_MS);
-    const settlements = new Settlements({ sender, servers, health, timeoutMs, log: limitedLog });
+    const settlements = new Settlements({ sender, servers, health, timeoutMs, coalesce, log: limitedLog });
     const calls = new ConsumeCalls({ sender, servers, health, fullServers, log: limitedLog });
     const batches = new BatchSender(calls, settlements, timeoutMs);
     const coalescer = new Coalescer(new TurnWriter(client, batches), coalesce);
@@ -165,8 +165,9 @@ export class RedisStore implements Store {
   }
 
   close(): Promise<void> {
-    const { coalescer, connection } = this.parts;
+    const { coalescer, settlements, connection } = this.parts;
     coalescer.close();
+    settlements.flush();
     return connection.close();
   }
 

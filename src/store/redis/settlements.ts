@@ -1,18 +1,21 @@
-import { type Check, type CheckResult, isPlain, passesAll } from '../../core/check.js';
+import { type Check, type CheckResult, isPlain, needsSettling, passesAll } from '../../core/check.js';
 import type { LimitedLog } from '../../core/limited-log.js';
+import { groupChecks, inOriginalOrder } from '../../core/split-request.js';
 import { NO_TOKEN, type OnTokens } from './batch.js';
 import { Deadline } from './deadline.js';
 import { isMoving, toFailure } from './errors.js';
-import { consumeMixedLua, refundLua } from './lua.generated.js';
+import { prefixWithTag } from './hash-tags.js';
+import { consumeMixedLua, settleLua } from './lua.generated.js';
 import { encodeMixedSettlements, readMixedSettlements } from './mixed-settle-codec.js';
-import { encodeSettlements, readSettlements, type Refund } from './settle-codec.js';
 import { Script } from './script.js';
 import type { Sender } from './sender.js';
 import type { ServerHealth } from './server-health.js';
 import type { Servers } from './servers.js';
+import { encodeSettlements, readSettlements, type SettledCharge } from './settle-codec.js';
+import { SettleCoalescer } from './settle-coalescer.js';
 
-/** How refunds are sent: a script, and how its arguments and its reply are made and read. */
-const PLAIN = { script: new Script(refundLua), encode: encodeSettlements, read: readSettlements };
+/** How charges are settled: a script, and how its arguments and its reply are made and read. */
+const PLAIN = { script: new Script(settleLua), encode: encodeSettlements, read: readSettlements };
 const MIXED = {
   script: new Script(consumeMixedLua),
   encode: encodeMixedSettlements,
@@ -27,19 +30,30 @@ interface Charge {
   readonly deadline: Deadline;
 }
 
+/** The charges of a request that are to be settled. */
+interface TakenCharges {
+  readonly charges: SettledCharge[];
+  readonly deadline: Deadline | undefined;
+}
+
 export interface SettlementsParts {
   readonly sender: Sender;
   readonly servers: Servers;
   readonly health: ServerHealth;
   readonly log: LimitedLog;
   readonly timeoutMs: number;
+  /** Whether the settlements of several requests may share a call. */
+  readonly coalesce: boolean;
 }
 
-/** Remembers what requests were charged, and refunds it by lua/refund.lua or lua/consume-mixed.lua. */
+/** Remembers what requests were charged, and settles it by lua/settle.lua or lua/consume-mixed.lua. */
 export class Settlements {
   private readonly charges = new WeakMap<CheckResult, Charge>();
+  private readonly coalescer: SettleCoalescer;
 
-  constructor(private readonly parts: SettlementsParts) {}
+  constructor(private readonly parts: SettlementsParts) {
+    this.coalescer = new SettleCoalescer((charges) => this.send(charges), parts.coalesce);
+  }
 
   /** Notes which windows a request is charged in; if it is denied, only checks with `countDenied`. */
   noteCharges(checks: readonly Check[], deadline = new Deadline(this.parts.timeoutMs)): OnTokens {
@@ -54,10 +68,10 @@ export class Settlements {
   }
 
   /**
-   * Refunds what results were charged, each once.
-   * @param isInTime whether the request still waits: then the refund has the rest of its time, else `timeoutMs`. What takes
+   * Settles what results were charged, each once.
+   * @param isInTime whether the request still waits: then the settlement has the rest of its time, else `timeoutMs`. What takes
    *   longer continues in the background
-   * @returns the results as they are afterwards; unchanged where the refund has failed
+   * @returns the results as they are afterwards; unchanged where the settlement has failed
    */
   async settle(
     checks: readonly Check[],
@@ -65,12 +79,15 @@ export class Settlements {
     costs: readonly number[],
     isInTime: boolean,
   ): Promise<CheckResult[]> {
-    const { refunds, deadline } = this.takeCharges(checks, results, costs);
-    const refunded = new Map<CheckResult, CheckResult>();
+    const { charges, deadline } = this.takeCharges(checks, results, costs);
+    const [first] = charges;
+    if (first === undefined) return [...results];
+    const settled = new Map<CheckResult, CheckResult>();
     try {
       const limit = (isInTime ? deadline : undefined) ?? new Deadline(this.parts.timeoutMs);
-      const answers = await limit.wait(this.send(refunds));
-      refunds.forEach(({ result }, i) => refunded.set(result, answers[i] ?? result));
+      const tag = this.parts.servers.isCluster ? prefixWithTag(first.check.key) : '';
+      const answers = await limit.wait(this.coalescer.add(tag, charges));
+      charges.forEach(({ result }, i) => settled.set(result, answers[i] ?? result));
     } catch (error) {
       const { message } = toFailure(error);
       this.parts.log.error(
@@ -79,45 +96,59 @@ export class Settlements {
         `Refund failed; the request stays counted: ${message}`,
       );
     }
-    return results.map((result) => refunded.get(result) ?? result);
+    return results.map((result) => settled.get(result) ?? result);
   }
 
-  /** What these results were charged, and the deadline of their request. They cannot be refunded again. */
+  /** Sends what has been collected. */
+  flush(): void {
+    this.coalescer.flush();
+  }
+
+  /** What these results were charged, unless it was the real cost. They cannot be settled again. */
   private takeCharges(
     checks: readonly Check[],
     results: readonly CheckResult[],
     costs: readonly number[],
-  ): { readonly refunds: Refund[]; readonly deadline: Deadline | undefined } {
-    const refunds: Refund[] = [];
+  ): TakenCharges {
+    const charges: SettledCharge[] = [];
     let deadline: Deadline | undefined;
     results.forEach((result, i) => {
-      const [check, charge] = [checks[i], this.charges.get(result)];
-      if (check === undefined || charge === undefined || costs[i] !== 0) return;
+      const [check, charge, cost] = [checks[i], this.charges.get(result), costs[i]];
+      if (check === undefined || charge === undefined || cost === undefined) return;
       this.charges.delete(result);
-      if (charge.token > NO_TOKEN) refunds.push({ check, result, token: charge.token });
       deadline ??= charge.deadline;
+      const { token } = charge;
+      if (token > NO_TOKEN && needsSettling(check, cost)) charges.push({ check, result, token, cost });
     });
-    return { refunds, deadline };
+    return { charges, deadline };
   }
 
-  private async send(refunds: readonly Refund[]): Promise<CheckResult[]> {
-    const [first] = refunds;
-    if (first === undefined) return [];
-    const way = refunds.every(({ check }) => isPlain(check)) ? PLAIN : MIXED;
+  private async send(charges: readonly SettledCharge[]): Promise<CheckResult[]> {
+    const way = charges.every(({ check }) => isPlain(check)) ? PLAIN : MIXED;
     try {
-      return way.read(refunds, await this.call(way, refunds, first.check.key));
+      return way.read(charges, await this.call(way, charges));
     } catch (error) {
-      if (refunds.length === 1 || !isMoving(error)) throw error;
-      const single = await Promise.all(refunds.map((refund) => this.send([refund])));
-      return single.flat();
+      if (!isMoving(error)) throw error;
+      return this.sendByKeys(charges, error);
     }
   }
 
-  private async call(way: typeof PLAIN, refunds: readonly Refund[], key: string): Promise<unknown> {
+  /** While a slot moves, a call can have one key only. Nothing of the call that failed was run. */
+  private async sendByKeys(charges: readonly SettledCharge[], error: unknown): Promise<CheckResult[]> {
+    const groups = groupChecks(
+      charges.map(({ check }) => check),
+      ({ key }) => key,
+    );
+    if (groups.length === 1) throw error;
+    const settled = groups.map(({ indexes }) => this.send(charges.filter((_, i) => indexes.includes(i))));
+    return inOriginalOrder(groups, await Promise.all(settled));
+  }
+
+  private async call(way: typeof PLAIN, charges: readonly SettledCharge[]): Promise<unknown> {
     const { sender, servers, health, timeoutMs } = this.parts;
-    const server = servers.of(key);
+    const server = servers.of(charges[0]?.check.key ?? '');
     if (health.breakerOf(server).isOpen) throw health.toError();
     const deadline = new Deadline(timeoutMs);
-    return sender.call(way.script, { ...way.encode(refunds), server, requests: 1, deadline });
+    return sender.call(way.script, { ...way.encode(charges), server, requests: 1, deadline });
   }
 }

@@ -1,6 +1,6 @@
 import type { Block, CounterKind } from '../../../../src/core/counter-kind.js';
 import { type CountedCheck, newCounter } from '../../../../src/core/counters/counter.js';
-import { decide, type Decision, peek, refund } from '../../../../src/core/counters/decide.js';
+import { decide, type Decision, peek, settle } from '../../../../src/core/counters/decide.js';
 
 const START = 1_760_000_000_000;
 const KINDS: CounterKind[] = [
@@ -115,7 +115,10 @@ describe.each(KINDS.map((kind) => [kind.type, kind] as const))(
       const counter = newCounter();
       const [{ token } = { token: 0 }] = decide([check()], [counter], START);
       for (let i = 0; i < 2; i++) decide([check()], [counter], START);
-      expect(refund(check(), counter, token ?? 0, START)).toMatchObject({ isBlocked: true, used: 2 });
+      expect(settle(check(), counter, { token: token ?? 0, cost: 0 }, START)).toMatchObject({
+        isBlocked: true,
+        used: 2,
+      });
       expect(peek(check(), counter, START + 4_999).isBlocked).toBe(true);
     });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { CounterKind } from '../../../../src/core/counter-kind.js';
 import { type CountedCheck, newCounter } from '../../../../src/core/counters/counter.js';
-import { decide, refund } from '../../../../src/core/counters/decide.js';
+import { decide, settle } from '../../../../src/core/counters/decide.js';
 
 // What each kind promises, on random histories: how much passes in an interval. Refunded requests do not count.
 
@@ -49,7 +49,7 @@ function play(kind: CounterKind, windowMs: number, limit: number, history: Steps
     atMs += afterMs - (way === 'clock set back' ? setBackMs : 0);
     if (way === 'refunds' && refunds !== null && passed.length > 0) {
       const [{ check, token }] = passed.splice(refunds % passed.length, 1) as [(typeof passed)[number]];
-      if (token !== undefined) refund(check, counter, token, atMs);
+      if (token !== undefined) settle(check, counter, { token, cost: 0 }, atMs);
     }
     const check = { kind, windowMs, limit, cost, countDenied, shadow: false, block: undefined };
     const [decision] = decide([check], [counter], atMs);

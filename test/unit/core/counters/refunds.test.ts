@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { CounterKind } from '../../../../src/core/counter-kind.js';
 import { type CountedCheck, newCounter } from '../../../../src/core/counters/counter.js';
-import { decide, peek, refund } from '../../../../src/core/counters/decide.js';
+import { decide, peek, settle } from '../../../../src/core/counters/decide.js';
 
 const START = 1_760_000_000_000;
 const WINDOW_MS = 160;
@@ -36,7 +36,9 @@ describe.each([...WINDOWS, BUCKET].map((kind) => [kind.type, kind] as const))(
       const counter = newCounter();
       const check = checkOf(kind);
       const tokens = [1, 2, 3].map(() => decide([check], [counter], START)[0]!.token!);
-      expect(tokens.map((token) => refund(check, counter, token, START).used)).toEqual([2, 1, 0]);
+      expect(tokens.map((token) => settle(check, counter, { token, cost: 0 }, START).used)).toEqual([
+        2, 1, 0,
+      ]);
       expect(counter.state).toBeUndefined();
       expect(peek(check, counter, START)).toMatchObject({ used: 0, resetAfterMs: 0 });
     });
@@ -44,8 +46,11 @@ describe.each([...WINDOWS, BUCKET].map((kind) => [kind.type, kind] as const))(
     it('never leaves less than nothing, and creates no counter', () => {
       const counter = newCounter();
       const { token } = decide([checkOf(kind, 3)], [counter], START)[0]!;
-      expect(refund(checkOf(kind, 9), counter, token!, START).used).toBe(0);
-      expect(refund(checkOf(kind, 9), counter, token!, START)).toMatchObject({ used: 0, resetAfterMs: 0 });
+      expect(settle(checkOf(kind, 9), counter, { token: token!, cost: 0 }, START).used).toBe(0);
+      expect(settle(checkOf(kind, 9), counter, { token: token!, cost: 0 }, START)).toMatchObject({
+        used: 0,
+        resetAfterMs: 0,
+      });
       expect(counter).toEqual(newCounter());
     });
 
@@ -55,7 +60,7 @@ describe.each([...WINDOWS, BUCKET].map((kind) => [kind.type, kind] as const))(
       const { token } = decide([check], [counter], START)[0]!;
       const laterMs = START + 2 * WINDOW_MS;
       expect(decide([check], [counter], laterMs)[0]!.used).toBe(4);
-      expect(refund(check, counter, token!, laterMs).used).toBe(4);
+      expect(settle(check, counter, { token: token!, cost: 0 }, laterMs).used).toBe(4);
     });
 
     it('has no token for what charged nothing, or not its whole cost', () => {
@@ -89,7 +94,7 @@ describe.each(WINDOWS.map((kind) => [kind.type, kind] as const))('a refund of a 
         });
         nowMs += laterMs;
         const check = checkOf(kind, history[refunded]!.cost);
-        const left = refund(check, counter, token!, nowMs);
+        const left = settle(check, counter, { token: token!, cost: 0 }, nowMs);
         const expected = peek(check, without, nowMs);
         // the window of the other one may have opened later
         const isFirst = kind.type === 'fixed-window';
@@ -106,7 +111,7 @@ it('refunds only the sub-window of a sliding window that was charged', () => {
   const counter = newCounter();
   const { token } = decide([checkOf(kind, 2)], [counter], START)[0]!;
   decide([checkOf(kind, 3)], [counter], START + 10);
-  expect(refund(checkOf(kind, 9), counter, token!, START + 20).used).toBe(3);
+  expect(settle(checkOf(kind, 9), counter, { token: token!, cost: 0 }, START + 20).used).toBe(3);
 });
 
 describe('a refund of a token bucket', () => {
@@ -117,7 +122,10 @@ describe('a refund of a token bucket', () => {
     decide([checkOf(BUCKET, 6)], [counter], START);
     // 16 ms for each unit: 2.5 units
     expect(peek(check, counter, START + 40).used).toBe(8);
-    expect(refund(check, counter, token!, START + 40)).toMatchObject({ used: 6, resetAfterMs: 96 });
+    expect(settle(check, counter, { token: token!, cost: 0 }, START + 40)).toMatchObject({
+      used: 6,
+      resetAfterMs: 96,
+    });
   });
 
   it('never leaves less than the other charges would have left', () => {
@@ -135,7 +143,7 @@ describe('a refund of a token bucket', () => {
         });
         nowMs += laterMs;
         const check = checkOf(BUCKET, history[refunded]!.cost);
-        const { resetAfterMs } = refund(check, counter, token!, nowMs);
+        const { resetAfterMs } = settle(check, counter, { token: token!, cost: 0 }, nowMs);
         expect(resetAfterMs).toBeGreaterThanOrEqual(peek(check, without, nowMs).resetAfterMs);
       }),
       { numRuns: 2_000 },

@@ -3,7 +3,7 @@ import {
   encodeMixedSettlements,
   readMixedSettlements,
 } from '../../../../src/store/redis/mixed-settle-codec.js';
-import type { Refund } from '../../../../src/store/redis/settle-codec.js';
+import type { SettledCharge } from '../../../../src/store/redis/settle-codec.js';
 import { check } from '../../../support/check.js';
 import { pack } from '../../../support/message-pack.js';
 
@@ -16,13 +16,13 @@ const bucket = check('b', {
 });
 const plain = check('f', { limit: 5 });
 
-function refundOf(check: Check, used: number, retryAfterMs = 0): Refund {
+function refundOf(check: Check, used: number, retryAfterMs = 0): SettledCharge {
   const measured = { used, resetAfterMs: 9_000, retryAfterMs, isBlocked: false };
-  return { check, result: toMeasuredResult(check, measured), token: 1_700 };
+  return { check, result: toMeasuredResult(check, measured), token: 1_700, cost: 0 };
 }
 
 describe('encodeMixedSettlements', () => {
-  it('has a request for each refund, and each counter once', () => {
+  it('has a request for each settlement, and each counter once', () => {
     const { keys, args } = encodeMixedSettlements([
       refundOf(sliding, 1),
       refundOf(bucket, 2),
@@ -31,7 +31,7 @@ describe('encodeMixedSettlements', () => {
     expect(keys).toEqual(['s', 'b']);
     expect(args.map((arg) => JSON.parse(arg) as unknown)).toEqual([
       [
-        '-1,1700,1,8,0,-2,1700,2,8,0,-1,1700,1,8,0,',
+        '-1,1700,1,8,0,0,-2,1700,2,8,0,0,-1,1700,1,8,0,0,',
         ...[3, 60_000, 5, -1, 1, 0],
         ...[14, 60_000, 6, -1, 1, 5, 6, 8, 9_000, 1, 5_000],
       ],

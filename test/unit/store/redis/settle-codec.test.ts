@@ -4,20 +4,21 @@ import { check } from '../../../support/check.js';
 import { pack } from '../../../support/message-pack.js';
 
 const [a, b] = ['a', 'b'].map((key) => check(key, { limit: 5 })) as [Check, Check];
-const REFUNDS = [
-  { check: a, result: toResult(a, true, 3, 9_000), token: 1_700_000_009_000 },
+const CHARGES = [
+  { check: a, result: toResult(a, true, 3, 9_000), token: 1_700_000_009_000, cost: 0 },
   {
     check: { ...b, cost: 4, windowMs: 86_400_000 },
     result: toResult(b, true, 4, 1),
     token: 1_700_000_000_001,
+    cost: 9,
   },
 ];
 
 describe('encodeSettlements', () => {
   it('has three numbers for each counter', () => {
-    expect(encodeSettlements(REFUNDS)).toEqual({
+    expect(encodeSettlements(CHARGES)).toEqual({
       keys: ['a', 'b'],
-      args: ['60000', '1700000009000', '1', '86400000', '1700000000001', '4'],
+      args: ['60000', '1700000009000', '-1', '86400000', '1700000000001', '5'],
     });
     expect(encodeSettlements([])).toEqual({ keys: [], args: [] });
   });
@@ -25,11 +26,11 @@ describe('encodeSettlements', () => {
 
 describe('readSettlements', () => {
   it('returns what is used now, and keeps what was decided', () => {
-    expect(readSettlements(REFUNDS, pack([2, 8_999, 0, 0]))).toMatchObject([
+    expect(readSettlements(CHARGES, pack([2, 8_999, 0, 0]))).toMatchObject([
       { name: 'a', allowed: true, used: 2, remaining: 3, resetAfterMs: 8_999, source: 'store' },
       { name: 'b', allowed: true, used: 0, remaining: 5, resetAfterMs: 0, source: 'store' },
     ]);
-    const denied = { check: a, result: toResult(a, false, 5, 9_000), token: 1 };
+    const denied = { check: a, result: toResult(a, false, 5, 9_000), token: 1, cost: 0 };
     expect(readSettlements([denied], pack([5, 9_000]))).toMatchObject([
       { allowed: false, retryAfterMs: 9_001 },
     ]);
@@ -46,6 +47,6 @@ describe('readSettlements', () => {
     ['numbers as strings', pack(['2', 8_999, 0, 0])],
     ['fractions', pack([1.5, 1, 1, 1])],
   ])('throws for %s, which the script never returns', (_, reply) => {
-    expect(() => readSettlements(REFUNDS, reply)).toThrow('it is not a reply of the script');
+    expect(() => readSettlements(CHARGES, reply)).toThrow('it is not a reply of the script');
   });
 });

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { consumeLua, refundLua } from '../../src/store/redis/lua.generated.js';
+import { consumeLua, settleLua } from '../../src/store/redis/lua.generated.js';
 import { keysOf } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
 import { runScript } from '../support/run-script.js';
 
 const WINDOW_MS = 60_000;
 
-describe('lua/refund.lua', () => {
+describe('lua/settle.lua', () => {
   const suite = redisSuite();
 
   const at = (label: string, windowMs = WINDOW_MS): string => `${suite.namespace}:${label}:${windowMs}:x`;
@@ -18,12 +18,17 @@ describe('lua/refund.lua', () => {
     return endsAtMs!;
   }
 
-  type Row = readonly [key: string, endsAtMs: number, cost: number, windowMs?: number];
+  type Row = readonly [key: string, endsAtMs: number, units: number, windowMs?: number];
 
   function refund(...rows: Row[]): Promise<(number | string)[]> {
+    return settle(...rows.map(([key, endsAtMs, units, ...more]): Row => [key, endsAtMs, -units, ...more]));
+  }
+
+  /** Charges units above 0, and refunds units below 0. */
+  function settle(...rows: Row[]): Promise<(number | string)[]> {
     const keys = rows.map(([key]) => key);
-    const args = rows.flatMap(([, endsAtMs, cost, windowMs = WINDOW_MS]) => [windowMs, endsAtMs, cost]);
-    return runScript(suite.client, refundLua, keys, args);
+    const args = rows.flatMap(([, endsAtMs, units, windowMs = WINDOW_MS]) => [windowMs, endsAtMs, units]);
+    return runScript(suite.client, settleLua, keys, args);
   }
 
   /** The server's clock. */
@@ -48,7 +53,7 @@ describe('lua/refund.lua', () => {
   }
 
   it('is embedded in the package', () => {
-    expect(refundLua).toBe(readFileSync(new URL('../../lua/refund.lua', import.meta.url), 'utf8'));
+    expect(settleLua).toBe(readFileSync(new URL('../../lua/settle.lua', import.meta.url), 'utf8'));
   });
 
   it('refunds what was charged in this window, and does not change its end', async () => {
