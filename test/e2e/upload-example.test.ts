@@ -99,9 +99,12 @@ describe.each(EVERYWHERE)('uploads on %s, counted in %s', (platform, kind) => {
     const { url, used } = await start();
     const { port, hostname } = new URL(url);
     const socket = connect(Number(port), hostname);
-    const head = `PUT /uploads HTTP/1.1\r\nHost: a\r\nAuthorization: ann\r\nContent-Type: ${OCTETS}\r\n`;
-    socket.write(`${head}Connection: close\r\nContent-Length: 5\r\n\r\n${'x'.repeat(1_000)}`);
-    expect(await text(socket)).toContain('"bytes":5,');
+    const upload = `PUT /uploads HTTP/1.1\r\nHost: a\r\nAuthorization: ann\r\nContent-Type: ${OCTETS}\r\n`;
+    const next = 'GET /unknown HTTP/1.1\r\nHost: a\r\nAuthorization: ann\r\nConnection: close\r\n\r\n';
+    socket.write(`${upload}Content-Length: 5\r\n\r\n12345${next}`);
+    const responses = await text(socket);
+    expect(responses).toContain('"bytes":5,');
+    expect(responses).toContain('HTTP/1.1 404');
     expect(await used()).toBe(5);
   });
 
