@@ -11,8 +11,8 @@ import type { MaybePromise } from './maybe-promise.js';
  * - A calendar ends at the first boundary after the store's time.
  * - In a sliding window a charge counts until its whole sub-window, a sixteenth of the window, is older than the window.
  * - A token bucket refills `limit` units per window, up to its burst.
- * - A concurrency counter counts leases: what a check with a cost has taken and nobody has released. A lease lapses `windowMs`
- *   after it was taken or last renewed. When one ends is not known, so a client that is denied is told to wait a second.
+ * - A concurrency counter counts leases that checks with a cost have taken, and that are not released. A lease lapses `windowMs`
+ *   after it was taken or last renewed. When one ends is not known, so the wait of a client that is denied is a second.
  */
 export interface Store {
   /** Where counters are, for the line that is logged at start-up: `Redis at redis://localhost:6379/0`. Without secrets. */
@@ -67,7 +67,8 @@ export interface Store {
 
   /**
    * Renews the leases of these checks, which each have a `lease`. Each has its full life again, also if it had lapsed: the work
-   * that it is for is still running, so the count includes it even above the limit. Throws nothing.
+   * that it is for is still running, so the count includes it even above the limit. Throws nothing. A lease that is released
+   * after this call stays released.
    *
    * @returns for each check whether its lease was still there; `undefined` where the store did not answer, so that the lease
    *   may not be renewed

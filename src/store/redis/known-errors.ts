@@ -13,7 +13,8 @@ interface KnownError {
 }
 
 const PERMISSIONS =
-  '+evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpireat +pexpiretime +time +get +set +setrange +del +info';
+  '+evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpireat +pexpiretime +time +get +set +setrange +del ' +
+  '+zadd +zcount +zrangebyscore +zrem +zremrangebyscore +info';
 const CLUSTER_PERMISSIONS = '+cluster|slots +cluster|shards +readonly +asking';
 const NO_DATABASE = 'leave db out and give each application its own namespace';
 const USE_A_CLUSTER =
@@ -45,7 +46,7 @@ const KNOWN: readonly (readonly [RegExp, ErrorKind, hint: string])[] = [
   [
     /unknown (\w+ )?command/i,
     'refused',
-    'a command is renamed or disabled on the server: enable EVALSHA and EVAL, and the commands of the script: INCR, INCRBY, DECRBY, PTTL, PEXPIRE, PEXPIREAT, TIME, GET, SET, SETRANGE, DEL. A sentinel has none of these: set redis to { sentinels, name }',
+    'a command is renamed or disabled on the server: enable EVALSHA and EVAL, and the commands of the script: INCR, INCRBY, DECRBY, PTTL, PEXPIRE, PEXPIREAT, TIME, GET, SET, SETRANGE, DEL, ZADD, ZCOUNT, ZRANGEBYSCORE, ZREM, ZREMRANGEBYSCORE. A sentinel has none of these: set redis to { sentinels, name }',
   ],
   [
     /'select'/i,
