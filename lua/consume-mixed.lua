@@ -30,11 +30,13 @@
 --              forgive, steps, step ...   for blocks: how long after a block offences are forgotten; how many steps
 --                           follow; the lengths of the first, second ... block
 -- Reply      a MessagePack array. If all requests pass: 0, then two numbers for each of KEYS, after all charges:
---              used         units that count now
+--              used         units that count now; of a bucket in parts of 1 / window of a unit, with which the caller
+--                           computes the exact result of each check
 --              reset        milliseconds until the counter is as new, 0 if it is
 --            If some request does not pass, or the requests must be read: 1, then three numbers for each check, as if
 --            the requests had come one by one:
---              used         units that count after the check's own request; its limit (0 without one) if it is blocked
+--              used         whole units that count after the check's own request; its limit (0 without one) if it is
+--                           blocked
 --              reset        as above; until the end of a block
 --              retry        0: the check allows its request. Above 0: it denies it, and would allow it after so many
 --                           milliseconds (or never; then its counter is as new). Below 0: blocked for -retry ms
@@ -179,7 +181,7 @@ while args[run] do
       end
       values[i], base[i], extra[i] = value, units, part
       units = units + cost
-      reply[2 * i], reply[2 * i + 1] = units, (product - rest) / refill + (rest > 0 and 1 or 0)
+      reply[2 * i], reply[2 * i + 1] = product, (product - rest) / refill + (rest > 0 and 1 or 0)
       all_pass = all_pass and units <= limit
     end
   elseif kind == CALENDAR then
@@ -795,7 +797,8 @@ while args[run] do
         call('SET', key, pack('<dd', index, units) .. ('\0'):rep(136), 'PX', format('%d', left))
       elseif kind == BUCKET then
         local part = extra[i]
-        local state = pack('<ddd', now, part > 0 and units - 1 or units, part)
+        local whole = used and (part > 0 and units - 1 or units) or (units - part) / window
+        local state = pack('<ddd', now, whole, part)
         if value then
           call('SETRANGE', key, '0', state)
           call('PEXPIREAT', key, format('%d', now + left))

@@ -33,13 +33,13 @@ export function watchDenials(): void {
 /** A new limit on trial. It denies no request. */
 export const tried = { window: '1m', limit: 60, name: 'tried', shadow: true } as const;
 
-/** Rule, units used, and controller of each request that it would have denied. */
+/** Rule, milliseconds to wait, and controller of each request that it would have denied. */
 export const wouldDeny: [string, number, Type | undefined][] = [];
 
 export const trial: FreqLimitOptions = {
   rules: [tried],
   onVerdict: ({ verdict, context }) => {
     const would = verdict.results.find(({ shadow, allowed }) => shadow === true && !allowed);
-    if (would !== undefined) wouldDeny.push([would.name, would.used, context?.getClass()]);
+    if (would !== undefined) wouldDeny.push([would.name, would.retryAfterMs, context?.getClass()]);
   },
 };

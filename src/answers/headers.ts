@@ -1,12 +1,13 @@
-import type { CheckResult } from '../core/check.js';
+import { type CheckResult, secondsToWait } from '../core/check.js';
 import type { Verdict } from '../core/verdict.js';
 
 /**
  * Which headers responses have.
  *
  * - `'draft-12'`: `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-12, with an item for each
- *   rule. `RateLimit` has what is available (`a`), the seconds until the window ends (`w`), and the cost of the request (`c`)
- *   if it is not 1.
+ *   rule. `RateLimit-Policy` has the limit (`q`) and the seconds of the window (`w`), or the burst of a token bucket and the
+ *   seconds in which an empty one is full. `RateLimit` has what is available (`a`), the seconds until the window ends or the
+ *   bucket is full (`w`), and the cost of the request (`c`) if it is not 1.
  * - `'draft-11'`: the previous draft, which calls them `r` and `t` and has no cost.
  * - `'draft'`: the newest draft that this version knows, today `'draft-12'`.
  * - `'legacy'`: `X-RateLimit-Limit`, `-Remaining` and `-Reset` (seconds) of the tightest rule.
@@ -80,8 +81,8 @@ export function headerNames(option: HeadersOption): readonly string[] {
 }
 
 /** Whole seconds until a denied request would pass, at least 1: the longest wait of the rules that deny. */
-export function retryAfterSeconds(verdict: Verdict): number {
-  return Math.max(1, seconds(verdict.tightest?.retryAfterMs ?? 0));
+export function retryAfterSeconds({ tightest }: Verdict): number {
+  return tightest === undefined ? 1 : secondsToWait(tightest);
 }
 
 /** What one of the drafts calls the units that are available and the seconds until the window ends. */
@@ -109,8 +110,8 @@ function draftHeaders(
   const policies: Policy[] = [];
   let limits = '';
   for (const result of results) {
-    const { limit, remaining, resetAfterMs, source, cost, partitionKey } = result;
-    if (limit === Infinity || source !== 'store') continue;
+    const { remaining, resetAfterMs, source, cost, partitionKey } = result;
+    if (hasNoLimit(result) || source !== 'store') continue;
     const policy = policyOf(result);
     policies.push(partitionKey === undefined ? policy : withPartitionKey(policy, partitionKey));
     if (limits !== '') limits += ', ';
@@ -128,9 +129,10 @@ function draftHeaders(
       ];
 }
 
-/** The texts of a rule that are the same for each request, as long as its limit and its window are. */
+/** The texts of a rule that are the same for each request, as long as its limit, its burst and its window are. */
 interface Policy {
   readonly limit: number;
+  readonly burst: number | undefined;
   readonly windowMs: number;
   readonly name: string;
   readonly text: string;
@@ -139,13 +141,30 @@ interface Policy {
 /** By the names of rules, of which an application has few. */
 const known = new Map<string, Policy>();
 
-function policyOf({ name, limit, windowMs }: ShownResult): Policy {
+function policyOf(result: ShownResult): Policy {
+  const { name, limit, burst, windowMs } = result;
   const policy = known.get(name);
-  if (policy?.limit === limit && policy.windowMs === windowMs) return policy;
-  const text = `"${name}";q=${integer(limit)};w=${integer(seconds(windowMs))}`;
-  const made = { limit, windowMs, name: `"${name}"`, text };
+  if (policy?.limit === limit && policy.burst === burst && policy.windowMs === windowMs) return policy;
+  const text = `"${name}";q=${integer(quotaOf(result))};w=${integer(secondsOfQuota(result))}`;
+  const made = { limit, burst, windowMs, name: `"${name}"`, text };
   known.set(name, made);
   return made;
+}
+
+/** The most units that can be available. */
+function quotaOf({ limit, burst = limit }: CheckResult): number {
+  return burst;
+}
+
+/** The seconds in which the whole quota becomes available: the window, or the time in which an empty bucket is full. At least 1. */
+function secondsOfQuota({ limit, burst, windowMs }: CheckResult): number {
+  return burst === undefined || limit === 0
+    ? seconds(windowMs)
+    : Math.max(1, seconds((windowMs * burst) / limit));
+}
+
+function hasNoLimit(result: CheckResult): boolean {
+  return result.limit === Infinity || quotaOf(result) === Infinity;
 }
 
 function withPartitionKey(policy: Policy, partitionKey: string): Policy {
@@ -170,9 +189,9 @@ function isSameList(a: readonly Policy[], b: readonly Policy[]): boolean {
 }
 
 function legacy({ tightest }: ShownVerdict): readonly Header[] {
-  if (tightest === undefined || tightest.limit === Infinity || tightest.source !== 'store') return [];
+  if (tightest === undefined || hasNoLimit(tightest) || tightest.source !== 'store') return [];
   return [
-    ['X-RateLimit-Limit', String(tightest.limit)],
+    ['X-RateLimit-Limit', String(quotaOf(tightest))],
     ['X-RateLimit-Remaining', String(tightest.remaining)],
     ['X-RateLimit-Reset', String(seconds(tightest.resetAfterMs))],
   ];

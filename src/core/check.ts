@@ -37,8 +37,8 @@ export interface Check {
   /** Whether this check is charged even if the request is denied. */
   readonly countDenied: boolean;
   /**
-   * Whether it belongs to a shadow rule, and never denies. A fixed window without a block counts it without a limit. Other
-   * counters have its limit: they count what it allows, and its result says what it would have denied.
+   * Whether it belongs to a shadow rule, and never denies. Its counter counts what it allows, like that of any other check, and
+   * its result says what it would have denied.
    */
   readonly shadow: boolean;
   /** What applies if the store cannot answer. */
@@ -83,6 +83,8 @@ export interface CheckResult {
   readonly limit: number;
   /** Length of the window in milliseconds; for a calendar the length of the current period, for a concurrency rule the life of a lease. */
   readonly windowMs: number;
+  /** Units that a full token bucket contains; absent for other algorithms. `limit` units refill per window. */
+  readonly burst?: number;
   /** Units that this request uses. */
   readonly cost: number;
   /**
@@ -90,19 +92,18 @@ export interface CheckResult {
    * the limit.
    */
   readonly used: number;
-  /** `limit - used`, at least 0; of a token bucket, the whole units that it contains. */
+  /** `limit - used`, at least 0; of a token bucket `burst - used`, the whole units that it contains. */
   readonly remaining: number;
   /** Milliseconds until no units count: the window or the block ends, or the bucket is full. 0 if none count. */
   readonly resetAfterMs: number;
   /**
    * Milliseconds until this request would pass: 0 if it is allowed, else at least 1. A request whose cost is above the limit
-   * never passes. In a fixed window at most its length: of a request that is denied in the very millisecond in which the window
-   * opened, it is a millisecond too short.
+   * never passes. The last millisecond of a fixed window belongs to it, so this is `resetAfterMs + 1` there.
    */
   readonly retryAfterMs: number;
   /** Where this result comes from. */
   readonly source: Source;
-  /** `true` for a shadow rule, which counts but never denies; else absent. A fixed window may then have `used` above `limit`. */
+  /** `true` for a shadow rule, which counts but never denies; else absent. */
   readonly shadow?: true;
   /** `true` for a rule that limits how many requests run at once; else absent. `used` is how many run now. */
   readonly concurrency?: true;
@@ -151,17 +152,17 @@ export interface Measured {
 /** Makes the result of a check on a counter of any kind. */
 export function toMeasuredResult(check: Check, measured: Measured, source: Source = 'store'): CheckResult {
   const { name, limit, windowMs, cost, kind } = check;
-  const { used, resetAfterMs, isBlocked } = measured;
-  const isAtMostWindow = kind.type === 'fixed-window' && !isBlocked;
-  const retryAfterMs = isAtMostWindow ? Math.min(measured.retryAfterMs, windowMs) : measured.retryAfterMs;
+  const { used, resetAfterMs, retryAfterMs, isBlocked } = measured;
+  const capacity = capacityOf(check);
   const result: CheckResult = {
     name,
     allowed: retryAfterMs === 0,
     limit,
     windowMs,
+    ...(kind.type === 'token-bucket' ? { burst: capacity } : undefined),
     cost,
     used,
-    remaining: Math.max(0, capacityOf(check) - used),
+    remaining: Math.max(0, capacity - used),
     resetAfterMs,
     retryAfterMs,
     source,
@@ -202,29 +203,21 @@ export function beginsBlock(
   return block !== undefined && cost > 0 && cost <= capacityOf(check) && !allowed && blocked !== true;
 }
 
-/** Whether the counter of a check is a fixed window without blocks: for these there is a faster script. */
-export function isPlain({ kind, block }: Check): boolean {
-  return kind.type === 'fixed-window' && block === undefined;
+/** Whether a check needs nothing but a fixed window that denies: for these there is a faster script. */
+export function isPlain({ kind, block, shadow }: Check): boolean {
+  return kind.type === 'fixed-window' && block === undefined && !shadow;
+}
+
+/** The last millisecond of a window still belongs to it, so a request passes one millisecond later. */
+function retryAfter(used: number, resetAfterMs: number, windowMs: number): number {
+  return used === 0 ? windowMs : resetAfterMs + 1;
 }
 
 /**
- * Makes the result of a shadow rule that the store counts without a limit: what its limit would have said.
- * @param isCharged whether `used` includes this request
+ * The wait of a denied check in whole seconds, rounded up; at least 1. In a fixed window at most its length: the millisecond
+ * that a window lasts longer, if it has just opened, would make it a second more.
  */
-export function toShadowResult(result: CheckResult, limit: number, isCharged: boolean): CheckResult {
-  const { used, resetAfterMs, windowMs, cost } = result;
-  const allowed = (isCharged ? used : used + cost) <= limit;
-  return {
-    ...result,
-    allowed,
-    limit,
-    remaining: Math.max(0, limit - used),
-    retryAfterMs: allowed ? 0 : retryAfter(used, resetAfterMs, windowMs),
-    shadow: true,
-  };
-}
-
-/** The last millisecond of a window still belongs to it, so a request passes one millisecond later. At most the window. */
-function retryAfter(used: number, resetAfterMs: number, windowMs: number): number {
-  return used === 0 ? windowMs : Math.min(resetAfterMs + 1, windowMs);
+export function secondsToWait({ retryAfterMs, resetAfterMs, windowMs }: CheckResult): number {
+  const hasJustOpened = resetAfterMs === windowMs && retryAfterMs === windowMs + 1;
+  return Math.max(1, Math.ceil((hasJustOpened ? windowMs : retryAfterMs) / 1_000));
 }

@@ -92,16 +92,18 @@ function checksText(checks: readonly PlannedCheck[] | MissingKey): string {
   return checks.map(checkText).join('; ') || 'none';
 }
 
-function checkText({ name, key, ownLimit, windowMs, cost, kind, aboveShare }: PlannedCheck): string {
+function checkText(check: PlannedCheck): string {
+  const { name, key, windowMs, cost, aboveShare } = check;
+  const { limit, kind } = aboveShare ?? check;
   const above = aboveShare === undefined ? 'the limit' : 'maxShare';
-  const isAbove = aboveShare !== undefined || isAboveAll(cost, ownLimit, kind);
+  const isAbove = aboveShare !== undefined || isAboveAll(cost, limit, kind);
   const problem = isAbove ? `, which is above ${above}, so it never passes` : '';
-  return `"${name}" cost ${cost}${problem}, limit ${ownLimit} per ${windowName(windowMs)}${kindText(kind)}, key ${key}`;
+  return `"${name}" cost ${cost}${problem}, limit ${limit} per ${windowName(windowMs)}${kindText(kind)}, key ${key}`;
 }
 
 function resultText(result: CheckResult): string {
-  const { name, allowed, used, limit, resetAfterMs, retryAfterMs, shadow, blocked } = result;
+  const { name, allowed, used, limit, burst, resetAfterMs, retryAfterMs, shadow, blocked } = result;
   const denied = `denied${blocked ? ' by a block' : ''}, retryAfterMs ${retryAfterMs}`;
   const answer = `${shadow ? 'shadow ' : ''}${allowed ? 'allowed' : denied}`;
-  return `"${name}" ${answer}, used ${used} of ${limit}, resetAfterMs ${resetAfterMs}`;
+  return `"${name}" ${answer}, used ${used} of ${burst ?? limit}, resetAfterMs ${resetAfterMs}`;
 }

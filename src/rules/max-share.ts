@@ -28,23 +28,15 @@ export function unitsOfShare(units: number, maxShare: number): number {
   return Math.max(1, Math.floor(units * maxShare * (1 + 2 * Number.EPSILON)));
 }
 
-/**
- * Makes the store deny a check whose cost is above `maxShare`. A shadow rule without a limit in the store keeps none.
- * @param ownLimit the limit of the rule
- */
-export function withinShare<C extends ShareCheck>(
-  check: C,
-  maxShare: number | undefined,
-  ownLimit: number,
-): C {
+/** Makes the store deny a check whose cost is above `maxShare`. */
+export function withinShare<C extends ShareCheck>(check: C, maxShare: number | undefined): C {
   if (maxShare === undefined) return check;
   const { cost, kind, limit } = check;
-  const units = capacityOf({ kind, limit: ownLimit });
+  const units = capacityOf({ kind, limit });
   const most = unitsOfShare(units, maxShare);
   // with 0, denying every request is what the user wants
   if (cost <= most || units === 0) return check;
-  const aboveShare = { limit: ownLimit, kind };
-  if (limit === Infinity) return { ...check, aboveShare };
+  const aboveShare = { limit, kind };
   // a cost like this must not count, or one request could use up the limit
   const denied = { ...check, countDenied: false, aboveShare };
   return kind.type === 'token-bucket'
@@ -69,15 +61,14 @@ function toResultAboveShare(result: CheckResult, own: Capacity): CheckResult {
   // the rule does not apply while the store cannot answer
   if (result.source === 'allow') return { ...result, limit };
   const capacity = capacityOf(own);
+  const burst = result.burst === undefined ? undefined : { burst: capacity };
   const used = result.blocked === true ? capacity : result.used;
   return {
     ...result,
-    allowed: false,
+    ...burst,
     limit,
     used,
     remaining: Math.max(0, capacity - used),
-    // a shadow rule has counted it
-    retryAfterMs: result.retryAfterMs || result.windowMs,
     aboveMaxShare: true,
   };
 }

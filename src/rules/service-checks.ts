@@ -157,7 +157,7 @@ export class ServiceChecks {
       onStoreError: rule.onStoreError,
       aboveShare: undefined,
     };
-    return withinShare(resolved, rule.maxShare, limit);
+    return withinShare(resolved, rule.maxShare);
   }
 
   private textOf({ key, address }: RuleCheck, rule: PlannedRule, reader: OptionReader): string {

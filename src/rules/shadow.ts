@@ -1,13 +1,7 @@
-import { type CheckResult, passesAll, toShadowResult } from '../core/check.js';
+import type { CheckResult } from '../core/check.js';
 import type { PlannedCheck } from './to-checks.js';
 
-/** Marks the results of shadow rules. Where their checks had no limit, they become the results that their limits would give. */
+/** Marks the results of shadow rules. */
 export function withShadows(checks: readonly PlannedCheck[], results: readonly CheckResult[]): CheckResult[] {
-  const isAllowed = passesAll(checks, results);
-  return results.map((result, i) => {
-    const check = checks[i];
-    if (check?.rule.shadow !== true) return result;
-    if (check.limit < Infinity) return { ...result, shadow: true };
-    return toShadowResult(result, check.ownLimit, isAllowed || check.countDenied);
-  });
+  return results.map((result, i) => (checks[i]?.shadow === true ? { ...result, shadow: true } : result));
 }

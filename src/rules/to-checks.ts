@@ -15,8 +15,6 @@ export type { MissingKey } from './without-key.js';
 /** A check of a request, with its rule. */
 export interface PlannedCheck extends ShareCheck {
   readonly rule: PlannedRule;
-  /** The rule's limit; the check of a shadow rule with a fixed window has none. */
-  readonly ownLimit: number;
 }
 
 type Resolved = PlannedCheck | undefined | MissingKey;
@@ -166,22 +164,21 @@ function toCheckOrMissing(
   rule.valueWatch?.see(rule, key !== undefined, request);
   const text = key ?? textWithoutKey(rule, request);
   if (typeof text !== 'string') return text;
-  const ownLimit = validCount(rule, 'limit', limit);
-  const units = unitsOfBucket(ownLimit, burst === undefined ? undefined : validCount(rule, 'burst', burst));
+  const own = validCount(rule, 'limit', limit);
+  const units = unitsOfBucket(own, burst === undefined ? undefined : validCount(rule, 'burst', burst));
   const counter = rule.counterFor(validSpan(rule, span), units);
-  return toCheck(rule, text, counter, ownLimit, validCount(rule, 'cost', cost));
+  return toCheck(rule, text, counter, own, validCount(rule, 'cost', cost));
 }
 
 function toCheck(
   rule: PlannedRule,
   text: string,
   { group, windowMs, kind }: CounterType,
-  ownLimit: number,
+  limit: number,
   cost: number,
 ): PlannedCheck {
   const { name, countDenied, shadow } = rule;
-  // a shadow rule never denies: a fixed window counts it without a limit, and the request passes if the store fails
-  const limit = shadow && kind.type === 'fixed-window' ? Infinity : ownLimit;
+  // a shadow rule never denies, also if the store fails
   const onStoreError = shadow && rule.onStoreError === 'deny' ? 'allow' : rule.onStoreError;
   const hashed = rule.hashKey(text);
   const check: PlannedCheck = {
@@ -198,8 +195,7 @@ function toCheck(
     shadow,
     onStoreError,
     rule,
-    ownLimit,
     aboveShare: undefined,
   };
-  return withinShare(check, rule.maxShare, ownLimit);
+  return withinShare(check, rule.maxShare);
 }

@@ -22,7 +22,7 @@ export class ShortBlocks {
     const { allowed, results } = await this.limits.consume([ofHits, { ...block, limit: 0, cost: 0 }]);
     const [hitsNow, blockNow] = results as [CheckResult, CheckResult];
     if (allowed) return hitsNow;
-    const waitMs = blockNow.allowed ? await this.begin(block, ofHits) : blockNow.retryAfterMs;
+    const waitMs = blockNow.allowed ? await this.begin(block, ofHits) : leftOf(blockNow);
     return { ...hitsNow, retryAfterMs: waitMs || hitsNow.retryAfterMs };
   }
 
@@ -33,10 +33,10 @@ export class ShortBlocks {
    */
   private async begin(block: WindowCheck, hits: WindowCheck): Promise<number> {
     const { allowed, results } = await this.limits.consume({ ...block, limit: 1 });
-    const [{ resetAfterMs, retryAfterMs }] = results as [CheckResult];
-    if (!allowed) return retryAfterMs;
+    const [blockNow] = results as [CheckResult];
+    if (!allowed) return leftOf(blockNow);
     await this.forget(hits);
-    return resetAfterMs;
+    return blockNow.resetAfterMs;
   }
 
   private async forget(hits: WindowCheck): Promise<void> {
@@ -47,6 +47,11 @@ export class ShortBlocks {
       if (!isStoreFailure(error)) throw error;
     }
   }
+}
+
+/** How much of a block is left, at most its length. Its counter lasts a millisecond longer. */
+function leftOf({ retryAfterMs, windowMs }: CheckResult): number {
+  return Math.min(retryAfterMs, windowMs);
 }
 
 export function isStoreFailure(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import { ServiceUnavailableException } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { STORE_FAILED_MESSAGE } from '../answers/error-body.js';
-import type { CheckResult } from '../core/check.js';
+import { type CheckResult, secondsToWait } from '../core/check.js';
 import { formatForLog, invalidOptions } from '../core/errors.js';
 import { oneOf, OptionReader } from '../core/validate.js';
 import type { FreqLimitService } from '../freq-limit.service.js';
@@ -114,12 +114,13 @@ export class FreqLimitThrottlerStorage implements ThrottlerStorage {
 }
 
 /** The throttler has seconds. They are rounded up, so that no client comes back too early. */
-function toRecord({ used, limit, resetAfterMs, retryAfterMs }: CheckResult): ThrottlerRecord {
+function toRecord(result: CheckResult): ThrottlerRecord {
+  const { used, limit, resetAfterMs, retryAfterMs } = result;
   const isBlocked = retryAfterMs > 0;
   return {
     totalHits: isBlocked ? limit + 1 : used,
     timeToExpire: Math.ceil(resetAfterMs / 1_000),
     isBlocked,
-    timeToBlockExpire: Math.ceil(retryAfterMs / 1_000),
+    timeToBlockExpire: isBlocked ? secondsToWait(result) : 0,
   };
 }

@@ -36,6 +36,17 @@ export function describeBlocks(name: string, start: () => Promise<TimedSubject>)
       expect(all.slice(2).every((result) => result.blocked && result.retryAfterMs === 5_000)).toBe(true);
     });
 
+    it('is that of the first check, if checks of one request have others', async () => {
+      const of = counter();
+      const all = [of(), of({ block: { stepsMs: [50_000], forgiveAfterMs: 1 } }), of({ block: undefined })];
+      const results = await subject.store.consume(all);
+      expect(results.map(({ retryAfterMs }) => retryAfterMs)).toEqual([0, 0, 5_000]);
+      const unblocked = counter();
+      const first = [unblocked({ block: undefined }), unblocked({ cost: 2 })];
+      expect((await subject.store.consume(first))[1]).not.toHaveProperty('blocked');
+      expect(await one(unblocked())).toMatchObject({ allowed: true, used: 1 });
+    });
+
     it('ends after its length to the millisecond, whatever comes meanwhile', async () => {
       const of = counter();
       await offend(of);

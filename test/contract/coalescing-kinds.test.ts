@@ -98,23 +98,6 @@ async function answer({ store }: TimedRedis, { type, checks }: Request): Promise
   }
 }
 
-/**
- * The time until a token bucket is full is computed from that after the last request of the call, which is rounded up: of an
- * earlier request it may be a millisecond longer.
- */
-function expectSame(request: Request, shared: Answer, single: Answer): void {
-  if (typeof shared === 'string' || typeof single === 'string') {
-    expect(shared).toEqual(single);
-    return;
-  }
-  const rounded = shared.map((result, i) => {
-    const { resetAfterMs } = single[i]!;
-    const isClose = Math.abs(result.resetAfterMs - resetAfterMs) <= 1 + resetAfterMs * 2 ** -50;
-    return request.checks[i]!.kind.type === 'token-bucket' && isClose ? { ...result, resetAfterMs } : result;
-  });
-  expect(rounded).toEqual(single);
-}
-
 describe('requests of all kinds in one call', () => {
   let together: TimedRedis;
   let apart: TimedRedis;
@@ -136,7 +119,7 @@ describe('requests of all kinds in one call', () => {
     const shared = await Promise.all(requests.map((one) => answer(together, one)));
     const single = new Map<Request, Answer>();
     for (const one of orderOf(requests)) single.set(one, await answer(apart, one));
-    requests.forEach((one, i) => expectSame(one, shared[i]!, single.get(one)!));
+    requests.forEach((one, i) => expect(shared[i]).toEqual(single.get(one)));
     await settle(requests, new Map(requests.map((one, i) => [one, shared[i]!])), single);
   }
 

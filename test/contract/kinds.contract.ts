@@ -152,13 +152,13 @@ export function describeKinds(name: string, start: () => Promise<TimedSubject>):
       });
 
       it('never denies as a shadow rule, and says what its limit would have said', async () => {
-        if (kind.type === 'fixed-window' && kind.block === undefined) return;
         const of = counter();
         const real = check(`real-${++serial}`, { limit: 100 });
         for (let i = 1; i <= 7; i++) {
           const results = await consume(of({ shadow: true }), real);
           expect(passesAll([of({ shadow: true }), real], results)).toBe(true);
           expect(results[0]!.allowed).toBe(i <= 5);
+          expect(results[0]!.used).toBe(Math.min(i, 5));
           expect(results[0]!.retryAfterMs > 0).toBe(i > 5);
           expect(results[1]!.used).toBe(i);
         }
@@ -238,6 +238,17 @@ export function describeKinds(name: string, start: () => Promise<TimedSubject>):
           used: 10,
           remaining: 0,
         });
+      });
+
+      it('refills a bucket by the limit of the first check, if checks of one request have others', async () => {
+        if (kind.type !== 'token-bucket') return;
+        const of = counter();
+        const burst = { type: kind.type, burst: 5 };
+        const results = await consume(
+          { ...of({ cost: 2 }), limit: 5, kind: burst },
+          { ...of(), limit: 50, kind: burst },
+        );
+        expect(results.map(({ resetAfterMs }) => resetAfterMs)).toEqual([640, 960]);
       });
 
       it('is exact up to 2^53 - 1', async () => {

@@ -17,11 +17,6 @@ const step = fc.record({
   use: uses({ shadows: false }),
 });
 
-/** The window of a fixed window that has just opened: a request that is denied then could pass a millisecond after it. */
-function isJustOpened({ kind }: Check, { used, resetAfterMs, windowMs, blocked }: CheckResult): boolean {
-  return kind.type === 'fixed-window' && blocked !== true && used > 0 && resetAfterMs === windowMs;
-}
-
 /** Times after this one are not exact. */
 function isLong({ resetAfterMs, retryAfterMs }: CheckResult): boolean {
   return Math.max(resetAfterMs, retryAfterMs) > 2 ** 50;
@@ -40,7 +35,7 @@ export function describeWaits(name: string, start: () => Promise<TimedSubject>):
     }
 
     async function expectExactRetry(of: () => Check, result: CheckResult): Promise<void> {
-      advance(result.retryAfterMs - 1 + (isJustOpened(of(), result) ? 1 : 0));
+      advance(result.retryAfterMs - 1);
       expect(await peek(of())).toMatchObject({ allowed: false });
       advance(1);
       const [later] = await subject.store.consume([of()]);

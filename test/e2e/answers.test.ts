@@ -270,7 +270,7 @@ describe.each(PLATFORMS)('a filter of the application on %s', (platform) => {
     class Quiet implements ExceptionFilter {
       catch(error: FreqLimitExceededException, host: ArgumentsHost) {
         const { name, retryAfterMs } = error.verdict.tightest!;
-        const text = `${name} ${Math.ceil(retryAfterMs / 1_000)}`;
+        const text = `${name} ${Math.round(retryAfterMs / 1_000)}`;
         host.switchToHttp().getResponse().status(202).send(text);
       }
     }

@@ -59,7 +59,7 @@ describe.each(EVERYWHERE)('functions of the context on %s, in %s', (platform, ki
     const { url, service, of } = await start({ ...rule, limit: later('limit'), burst: later('burst') });
     const send = (limit: number, burst: number) => fetch(`${url}?limit=${limit}&burst=${burst}`);
     const first = await send(60, 3);
-    expect(limitHeaders(first)).toEqual({ 'ratelimit-policy': '"x";q=60;w=3600', ratelimit: '"x";a=2;w=60' });
+    expect(limitHeaders(first)).toEqual({ 'ratelimit-policy': '"x";q=3;w=180', ratelimit: '"x";a=2;w=60' });
     expect(remaining(await send(60, 10))).toEqual({ x: 8 });
     const denied = await send(30, 2);
     expect([denied.status, denied.headers.get('retry-after')]).toEqual([429, '120']);
@@ -137,11 +137,11 @@ describe.each(EVERYWHERE)('functions of the context on %s, in %s', (platform, ki
   });
 
   it.each([
-    ['draft-11', { 'ratelimit-policy': '"x";q=6;w=3600', ratelimit: '"x";r=0;t=1800', 'retry-after': '600' }],
+    ['draft-11', { 'ratelimit-policy': '"x";q=3;w=1800', ratelimit: '"x";r=0;t=1800', 'retry-after': '600' }],
     [
       'legacy',
       {
-        'x-ratelimit-limit': '6',
+        'x-ratelimit-limit': '3',
         'x-ratelimit-remaining': '0',
         'x-ratelimit-reset': '1800',
         'retry-after': '600',

@@ -120,7 +120,7 @@ async function start(
 interface Answer {
   readonly status: number;
   readonly body: unknown;
-  /** Limit headers. Times are `true` if they are whole seconds of at most two minutes. */
+  /** Limit headers. Times are `true` if they are whole seconds of at most two minutes and one second. */
   readonly headers: Record<string, string | boolean>;
 }
 
@@ -131,7 +131,7 @@ async function answer(url: string): Promise<Answer> {
     .filter(([name]) => /^(x-ratelimit-|retry-after)/.test(name))
     .map(([name, value]) => [
       name,
-      /reset|retry/.test(name) ? /^([1-9]\d?|1[01]\d|120)$/.test(value) : value,
+      /reset|retry/.test(name) ? /^([1-9]\d?|1[01]\d|12[01])$/.test(value) : value,
     ]);
   const body: unknown = text.startsWith('{') ? JSON.parse(text) : text;
   return { status: response.status, body, headers: Object.fromEntries(headers) as Answer['headers'] };

@@ -67,12 +67,8 @@ function usesOf(requests: readonly MixedRequest[], mustRead: boolean): Map<strin
 
 function runOf({ check, cost, limit, charges, reads, mustRead }: KeyUse): readonly number[] {
   const { kind, windowMs, block } = check;
-  const isUnclear =
-    mustRead ||
-    (charges > 0 && reads > 0) ||
-    (kind.type === 'token-bucket' && charges > 1) ||
-    cost > MAX ||
-    limit < 0;
+  const isBucket = kind.type === 'token-bucket';
+  const isUnclear = mustRead || (!isBucket && charges > 0 && reads > 0) || cost > MAX || limit < 0;
   const more: number[] = [];
   if (kind.type === 'calendar') more.push(kind.startsAtMs, kind.endsAtMs, kind.nextEndsAtMs);
   if (kind.type === 'token-bucket') more.push(Math.min(check.limit, MAX), numberOf(kind.burst));
@@ -135,16 +131,27 @@ function readAll(
   );
   for (const request of requests) {
     if (request.type !== 'consume') continue;
-    for (const { key, cost } of request.checks) ofKey.get(key)!.used -= cost;
+    for (const check of request.checks) ofKey.get(check.key)!.used -= partsOf(check);
   }
   return requests.map((request) =>
     checksOf(request).map((check) => {
       const state = ofKey.get(check.key)!;
       const charges = request.type === 'consume' && check.cost > 0;
-      if (charges) state.used += check.cost;
-      return toDecision([state.used, state.reset, 0], charges ? state.token : -1);
+      if (charges) state.used += partsOf(check);
+      const numbers =
+        check.kind.type === 'token-bucket' ? ofBucket(check, state.used) : [state.used, state.reset];
+      return toDecision([...numbers, 0], charges ? state.token : -1);
     }),
   );
+}
+
+/** The cost of a check; on a bucket in parts of 1 / window of a unit, as the script returns them. */
+function partsOf({ kind, cost, windowMs }: KeyedCheck): number {
+  return kind.type === 'token-bucket' ? cost * windowMs : cost;
+}
+
+function ofBucket({ windowMs, limit }: KeyedCheck, parts: number): number[] {
+  return [windowMs, Math.min(limit, MAX)].map((by) => Number((BigInt(parts) + BigInt(by) - 1n) / BigInt(by)));
 }
 
 /** The answers to the requests of a call. */

@@ -119,9 +119,7 @@ export function checkOn(list: readonly CounterSpec[], use: Use, nowMs: number, s
   const kind = kindOf(spec, nowMs, skew);
   const windowMs = kind.type === 'calendar' ? kind.endsAtMs - kind.startsAtMs : spec.windowMs;
   const isPlain = type === 'fixed-window' && block === undefined;
-  // as rules do it: a plain fixed window counts a shadow rule without a limit
-  const own = isPlain && shadow ? Infinity : use.limit;
-  const limit = type === 'token-bucket' ? spec.refill : own;
+  const limit = type === 'token-bucket' ? spec.refill : use.limit;
   // lua/consume.lua refunds nothing to a plain counter that has reached its end
   const cost = isPlain && (countDenied || limit === Infinity) ? Math.min(use.cost, 1_000) : use.cost;
   return check(keyOf(list, index), {

@@ -18,7 +18,10 @@ export interface Counter {
   offences: { readonly count: number; readonly untilMs: number } | undefined;
 }
 
-/** The limit of a request on a counter. All checks of a counter have the same kind, window and block. */
+/**
+ * The limit of a request on a counter. All checks of a counter have the same kind and window. If their blocks or the refills of a
+ * bucket differ, those of the first check of a request apply to all of them.
+ */
 export interface CountedCheck extends CounterOf {
   readonly cost: number;
   /** Whether this check is charged even if the request is denied. */

@@ -27,6 +27,8 @@ export interface Decision {
 /** A counter during a request. */
 interface Tally {
   readonly counter: Counter;
+  /** The first check on it. Its block and refill apply to all checks, as in the script. */
+  readonly of: CountedCheck;
   readonly start: CounterState | undefined;
   state: CounterState | undefined;
 }
@@ -60,7 +62,7 @@ export function decide(
   for (const { tally } of steps) save(tally);
   for (const { check, tally, excess } of steps) {
     if (excess > 0 && crosses(check))
-      hasBegun = beginBlock(tally.counter, tally.state, check, nowMs) || hasBegun;
+      hasBegun = beginBlock(tally.counter, tally.state, tally.of, nowMs) || hasBegun;
   }
   return denied || hasBegun ? steps.map((step) => toDecision(step, nowMs)) : decisions;
 }
@@ -105,18 +107,18 @@ function tallyOf(
   if (counter === undefined) throw new RangeError('a check has no counter');
   for (const { tally } of steps) if (tally.counter === counter) return tally;
   const state = stateAt(counter, check, nowMs);
-  return { counter, start: state, state };
+  return { counter, of: check, start: state, state };
 }
 
-function excessOf(check: CountedCheck, { counter, state }: Tally, nowMs: number): number {
+function excessOf(check: CountedCheck, tally: Tally, nowMs: number): number {
   const capacity = capacityOf(check);
-  if (isBlocked(counter, nowMs)) return capacity === Infinity ? 0 : 1;
-  return Math.max(check.cost - (capacity - usedOf(check, state)), 0);
+  if (isBlocked(tally.counter, nowMs)) return capacity === Infinity ? 0 : 1;
+  return Math.max(check.cost - (capacity - usedOf(tally, tally.state)), 0);
 }
 
 function charge(check: CountedCheck, tally: Tally, nowMs: number): Step {
   const excess = excessOf(check, tally, nowMs);
-  const charged = isBlocked(tally.counter, nowMs) ? 0 : chargeOf(check, usedOf(check, tally.state), excess);
+  const charged = isBlocked(tally.counter, nowMs) ? 0 : chargeOf(check, usedOf(tally, tally.state), excess);
   addTo(tally, charged, check, nowMs);
   return { check, tally, charged, excess };
 }
@@ -151,24 +153,24 @@ function save({ counter, start, state }: Tally): void {
   counter.blockedUntilMs = undefined;
 }
 
-function usedOf(check: CountedCheck, state: CounterState | undefined): number {
-  return state === undefined ? 0 : countingOf(check).used(state);
+function usedOf({ of }: Tally, state: CounterState | undefined): number {
+  return state === undefined ? 0 : countingOf(of).used(state);
 }
 
 function toDecision(step: Step, nowMs: number): Decision {
   const { check, tally, excess, charged } = step;
-  const { counter, state } = tally;
+  const { counter, of, state } = tally;
   const { blockedUntilMs = 0 } = counter;
   if (blockedUntilMs > nowMs) return whileBlocked(check, excess > 0, blockedUntilMs - nowMs);
-  const counting = countingOf(check);
-  const used = usedOf(check, state);
-  const need = excess + used - usedOf(check, tally.start);
+  const counting = countingOf(of);
+  const used = usedOf(tally, state);
+  const need = excess + used - usedOf(tally, tally.start);
   const isWhole = charged > 0 && charged === check.cost;
   return {
     allowed: excess === 0,
     used,
-    resetAfterMs: state === undefined ? 0 : counting.resetAfterMs(state, check, nowMs),
-    retryAfterMs: excess === 0 ? 0 : counting.retryAfterMs(state, need, check, nowMs),
+    resetAfterMs: state === undefined ? 0 : counting.resetAfterMs(state, of, nowMs),
+    retryAfterMs: excess === 0 ? 0 : counting.retryAfterMs(state, need, of, nowMs),
     isBlocked: false,
     token: isWhole && state !== undefined ? counting.token(state, check, nowMs) : undefined,
   };

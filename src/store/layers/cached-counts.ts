@@ -5,11 +5,11 @@ import { RecentMap } from './recent-map.js';
 /** What the store said about a counter when it last denied a request with it. Times are of this process's monotonic clock. */
 export interface CachedCount {
   readonly used: number;
-  /** When its window ends, or until when it is as new; meaningless if `used` is 0. */
+  /** When its window ends, or until when it is as new, at the earliest; meaningless if `used` is 0. */
   readonly endsAtMs: number;
   /** What it denied; `undefined` for a fixed window that does not block, whose count says it, and if it denied nothing. */
   readonly denied: CachedDenial | undefined;
-  /** How long the call took. The server may have counted as late as that, so the wait for a denied cost is longer by it. */
+  /** How long the call took. The server may have counted as late as that, so all times may end later by it. */
   readonly tookMs: number;
   /** When the entry expires: with its window or after `MAX_AGE_MS`, whichever comes first. */
   readonly expiresAtMs: number;
@@ -76,15 +76,18 @@ export class CachedCounts {
     const tookMs = answeredAtMs - sentAtMs;
     const maxAgeAtMs = sentAtMs + MAX_AGE_MS;
     this.expiresAtMs = Math.max(this.expiresAtMs, maxAgeAtMs);
-    checks.forEach((check, i) => {
-      const result = results[i];
-      if (result === undefined) return;
-      const { used, resetAfterMs } = result;
-      const endsAtMs = sentAtMs + resetAfterMs;
-      const expiresAtMs = used === 0 ? maxAgeAtMs : Math.min(maxAgeAtMs, endsAtMs);
-      const denied = denialOf(checks, i, result, sentAtMs);
-      this.counts.set(check, { used, endsAtMs, denied, tookMs, expiresAtMs }, sentAtMs);
-    });
+    // of several checks on one counter, one that says that it is blocked comes last, and stays
+    for (const blocked of [undefined, true]) {
+      results.forEach((result, i) => {
+        const check = checks[i];
+        if (check === undefined || result.blocked !== blocked) return;
+        const { used, resetAfterMs } = result;
+        const endsAtMs = sentAtMs + resetAfterMs;
+        const expiresAtMs = used === 0 ? maxAgeAtMs : Math.min(maxAgeAtMs, endsAtMs);
+        const denied = denialOf(checks, i, result, sentAtMs);
+        this.counts.set(check, { used, endsAtMs, denied, tookMs, expiresAtMs }, sentAtMs);
+      });
+    }
   }
 
   /** Removes the counts of these checks, because their counters have changed or are about to be refunded. */

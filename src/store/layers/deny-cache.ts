@@ -122,7 +122,8 @@ export class DenyCache extends StoreLayer implements Store {
     const count = this.counts.get(check, nowMs);
     if (count === undefined) return withoutCount(check);
     const { used, endsAtMs, denied, tookMs } = count;
-    const resetAfterMs = used > 0 ? Math.ceil(endsAtMs - nowMs) : 0;
+    // who waits as long must not come too early, so the times are counted from the reply
+    const resetAfterMs = used > 0 ? Math.ceil(endsAtMs + tookMs - nowMs) : 0;
     const allowed = !isDenied(count, check, nowMs);
     const isBlocked = !allowed && isBlockedAt(count, nowMs);
     if (check.kind.type === 'fixed-window' && !isBlocked) return toResult(check, allowed, used, resetAfterMs);

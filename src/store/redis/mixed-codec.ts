@@ -1,6 +1,7 @@
 import { capacityOf, type CounterKind } from '../../core/counter-kind.js';
 import { type Check, type CheckResult, passesAll, toMeasuredResult } from '../../core/check.js';
 import type { Batch, CounterEntry, PendingRequest } from './batch.js';
+import { bucketOf, isBucket, partsPerUnit } from './bucket-parts.js';
 import { unpackArray } from './message-pack.js';
 import { toInteger, UnexpectedReplyError } from './reply-values.js';
 
@@ -129,7 +130,7 @@ export function readMixed(batch: Batch, reply: unknown, toError: (error: string)
 function readAll(batch: Batch, values: Values, tokens: Values): number {
   let created = 0;
   for (const counter of batch.counters) {
-    counter.used = toInteger(values[2 * counter.keyIndex - 1]) - counter.cost;
+    counter.used = toInteger(values[2 * counter.keyIndex - 1]) - counter.cost * partsPerUnit(counter);
     counter.leftMs = toInteger(values[2 * counter.keyIndex]);
     if (counter.used === 0 && counter.cost > 0) created++;
   }
@@ -145,16 +146,10 @@ function readAll(batch: Batch, values: Values, tokens: Values): number {
 /** The result of the next check on a counter. */
 function nextResult(check: Check, counter: CounterEntry | undefined): CheckResult {
   if (counter === undefined) throw new UnexpectedReplyError();
-  counter.used += check.cost;
-  counter.cost -= check.cost;
+  counter.used += check.cost * partsPerUnit(counter);
   const { used, leftMs } = counter;
-  const resetAfterMs = used === 0 ? 0 : leftMs - refillMs(check, counter.cost);
-  return toMeasuredResult(check, { used, resetAfterMs, retryAfterMs: 0, isBlocked: false });
-}
-
-/** How long a token bucket needs to refill what later checks of the call have taken. */
-function refillMs({ kind, limit, windowMs }: Check, units: number): number {
-  return kind.type === 'token-bucket' && units > 0 ? Math.floor((units * windowMs) / limit) : 0;
+  const measured = isBucket(counter) ? bucketOf(counter) : { used, resetAfterMs: used === 0 ? 0 : leftMs };
+  return toMeasuredResult(check, { ...measured, retryAfterMs: 0, isBlocked: false });
 }
 
 /** Some request does not pass: the reply has the numbers of each check. */

@@ -12,7 +12,6 @@ function messageFor(...checks: readonly (Partial<Check> & { readonly isDenied?: 
   const planned = checks.map((parts, i) => ({
     ...check(`check ${i}`, parts),
     rule: {},
-    ownLimit: 1,
     aboveShare: undefined,
   }));
   const verdict = toVerdict(

@@ -44,7 +44,7 @@ function exceptions(options: Partial<AnswerOptions> = {}): Exceptions {
 
 function checks(narrow: object = {}): PlannedCheck[] {
   const rules = [{ name: 'wide' }, { name: 'narrow', ...narrow }, { name: 'secret', hidden: true }];
-  return rules.map((rule) => ({ ...check(rule.name), rule, ownLimit: 1 })) as unknown as PlannedCheck[];
+  return rules.map((rule) => ({ ...check(rule.name), rule })) as unknown as PlannedCheck[];
 }
 
 async function denied(options: Partial<AnswerOptions> = {}, narrow = {}, adapter = HTTP): Promise<Error> {

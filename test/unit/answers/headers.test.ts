@@ -66,8 +66,34 @@ describe("the headers of 'draft'", () => {
   });
 
   it('omit rules without a limit', () => {
-    expect(headers([NO_LIMIT, MINUTE])).toEqual(headers([MINUTE]));
-    expect(headers([NO_LIMIT])).toEqual({});
+    const endless = result({ name: 'endless', limit: 5, burst: Infinity, remaining: Infinity });
+    expect(headers([NO_LIMIT, MINUTE, endless])).toEqual(headers([MINUTE]));
+    for (const one of [NO_LIMIT, endless]) expect(headers([one], 'both')).toEqual({});
+  });
+
+  it.each([
+    [600, 300, 60_000, '"bucket";q=600;w=120'],
+    [10, 60, 60_000, '"bucket";q=10;w=10'],
+    [1, 7, 60_000, '"bucket";q=1;w=9'],
+    [1, 50, 1_000, '"bucket";q=1;w=1'],
+    [0, 5, 60_000, '"bucket";q=0;w=1'],
+    [0, 0, 60_000, '"bucket";q=0;w=60'],
+    [Number.MAX_SAFE_INTEGER, 1, 60_000, '"bucket";q=999999999999999;w=999999999999999'],
+  ])('have the burst of a token bucket, and the time until it is full: %s, limit %s', (...parts) => {
+    const [burst, limit, windowMs, policy] = parts;
+    const full = { name: 'bucket', limit, burst, windowMs, used: 0, remaining: burst, resetAfterMs: 0 };
+    expect(headers([result(full)])['RateLimit-Policy']).toBe(policy);
+    expect(headers([result({ ...full, limit: 9, burst: 9 })])['RateLimit-Policy']).not.toBe(policy);
+    expect(headers([result(full)], 'draft-11')['RateLimit-Policy']).toBe(policy);
+    expect(headers([result(full)], 'legacy')['X-RateLimit-Limit']).toBe(String(burst));
+  });
+
+  it('never have more available in a bucket than its quota, nor more time until it is full', () => {
+    const bucket = { name: 'b', limit: 300, burst: 600, windowMs: 60_000 };
+    const empty = result({ ...bucket, used: 600, remaining: 0, resetAfterMs: 120_000 });
+    expect(headers([empty])).toEqual({ 'RateLimit-Policy': '"b";q=600;w=120', RateLimit: '"b";a=0;w=120' });
+    const used = result({ ...bucket, used: 1, remaining: 599, resetAfterMs: 200, cost: 1 });
+    expect(headers([used])).toEqual({ 'RateLimit-Policy': '"b";q=600;w=120', RateLimit: '"b";a=599;w=1' });
   });
 
   it('have no reset if no window is open', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { toResult } from '../../../src/core/check.js';
+import { secondsToWait, toResult } from '../../../src/core/check.js';
 import { check } from '../../support/check.js';
 
 const TEN_A_MINUTE = check('k', { name: 'minute', limit: 10 });
@@ -41,20 +41,40 @@ describe('toResult', () => {
   it.each([
     ['0 if allowed', true, 6, 40_000, 0],
     ['one millisecond more than the reset', false, 10, 40_000, 40_001],
-    ['at most the window', false, 10, 60_000, 60_000],
+    ['one millisecond more than a window that has just opened', false, 10, 60_000, 60_001],
     ['1 in the last millisecond of an open window', false, 10, 0, 1],
     ['the window if none is open', false, 0, 0, 60_000],
   ])('has a retryAfterMs of %s', (_, allowed, used, resetAfterMs, wait) => {
     expect(toResult(TEN_A_MINUTE, allowed, used, resetAfterMs).retryAfterMs).toBe(wait);
   });
 
-  it('has a retryAfterMs from 1 to the window if denied', () => {
+  it('has a retryAfterMs from 1 to a millisecond more than the window if denied', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e9 }), fc.nat(), (windowMs, left) => {
         const { retryAfterMs } = toResult(check('k', { windowMs }), false, 1, left % (windowMs + 1));
         expect(retryAfterMs).toBeGreaterThanOrEqual(1);
-        expect(retryAfterMs).toBeLessThanOrEqual(windowMs);
+        expect(retryAfterMs).toBeLessThanOrEqual(windowMs + 1);
       }),
     );
+  });
+});
+
+describe('secondsToWait', () => {
+  it.each([
+    [1, 0],
+    [1, 999],
+    [2, 1_000],
+    [59, 58_999],
+    [60, 59_000],
+    [60, 59_999],
+    [60, 60_000],
+  ])('is %d if a window of 60 s ends after %d ms', (wait, resetAfterMs) => {
+    expect(secondsToWait(toResult(TEN_A_MINUTE, false, 10, resetAfterMs))).toBe(wait);
+  });
+
+  it('is longer than a window if that is not a fixed one', () => {
+    const later = { ...toResult(TEN_A_MINUTE, false, 10, 60_000), retryAfterMs: 60_002 };
+    expect(secondsToWait(later)).toBe(61);
+    expect(secondsToWait({ ...later, resetAfterMs: 63_000, retryAfterMs: 60_001 })).toBe(61);
   });
 });

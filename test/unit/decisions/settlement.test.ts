@@ -25,7 +25,7 @@ function planned(
   parts: { readonly cost?: number; readonly actualCost?: ActualCost } = {},
 ): PlannedCheck {
   const rule = planRule(declared({ window: '1m', limit: 9, name, countWhen, ...parts }), OWNER, DEFAULTS);
-  return { ...check(name, { limit: 9, cost: parts.cost ?? 1 }), rule, ownLimit: 9, aboveShare: undefined };
+  return { ...check(name, { limit: 9, cost: parts.cost ?? 1 }), rule, aboveShare: undefined };
 }
 
 /** The results after a settlement; `undefined` if nothing was settled. */

@@ -49,41 +49,37 @@ it.each([
 });
 
 describe('a check', () => {
-  it.each<[string, Partial<ShareCheck>, number, number]>([
-    ['within its share', { cost: 5 }, 0.5, 10],
-    ['of a cost of 1', { cost: 1 }, 0.01, 10],
-    ['of a cost of 0', { cost: 0 }, 0.01, 10],
-    ['of a limit of 0, which denies it anyway', { cost: 5, limit: 0 }, 0.5, 0],
-    ['within the share of its burst', { cost: 10, kind: BUCKET }, 0.5, 10],
-  ])('%s stays as it is', (_, parts, share, limit) => {
+  it.each<[string, Partial<ShareCheck>, number]>([
+    ['within its share', { cost: 5 }, 0.5],
+    ['of a cost of 1', { cost: 1 }, 0.01],
+    ['of a cost of 0', { cost: 0 }, 0.01],
+    ['of a limit of 0, which denies it anyway', { cost: 5, limit: 0 }, 0.5],
+    ['without a limit', { cost: 5, limit: Infinity }, 0.5],
+    ['within the share of its burst', { cost: 10, kind: BUCKET }, 0.5],
+  ])('%s stays as it is', (_, parts, share) => {
     const one = shareCheck(parts);
-    expect(withinShare(one, share, limit)).toBe(one);
+    expect(withinShare(one, share)).toBe(one);
   });
 
   it('without maxShare stays as it is', () => {
     const one = shareCheck({ cost: 99 });
-    expect(withinShare(one, undefined, 10)).toBe(one);
+    expect(withinShare(one, undefined)).toBe(one);
   });
 
   it('above its share gets a limit below its cost, and is not counted when denied', () => {
-    const one = withinShare(shareCheck({ cost: 6, countDenied: true }), 0.5, 10);
+    const one = withinShare(shareCheck({ cost: 6, countDenied: true }), 0.5);
     expect(one).toMatchObject({ limit: 5, countDenied: false, aboveShare: { limit: 10, kind: FIXED } });
   });
 
   it('above the share of its burst gets a smaller bucket, which refills as before', () => {
-    const one = withinShare(shareCheck({ cost: 11, kind: BUCKET }), 0.5, 10);
+    const one = withinShare(shareCheck({ cost: 11, kind: BUCKET }), 0.5);
     expect(one).toMatchObject({ limit: 10, kind: { type: 'token-bucket', burst: 10 } });
     expect(one.aboveShare).toEqual({ limit: 10, kind: BUCKET });
-  });
-
-  it('of a shadow rule without a limit keeps none', () => {
-    const one = withinShare(shareCheck({ cost: 6, limit: Infinity, shadow: true }), 0.5, 10);
-    expect(one).toMatchObject({ limit: Infinity, aboveShare: { limit: 10 } });
   });
 });
 
 describe('the results', () => {
-  const above = (parts: Partial<ShareCheck>): ShareCheck => withinShare(shareCheck(parts), 0.5, 10);
+  const above = (parts: Partial<ShareCheck>): ShareCheck => withinShare(shareCheck(parts), 0.5);
   const denied = { allowed: false, cost: 6, retryAfterMs: 8_000 };
 
   it('are the same list if no check is above its share', () => {
@@ -109,18 +105,11 @@ describe('the results', () => {
     ]);
   });
 
-  it('of a shadow rule say that it would have denied', () => {
-    const counted = result({
-      allowed: true,
-      limit: 10,
-      used: 6,
-      remaining: 4,
-      retryAfterMs: 0,
-      shadow: true,
-    });
-    const [seen] = withShares([above({ cost: 6, limit: Infinity, shadow: true })], [counted]);
-    expect(seen).toMatchObject({ allowed: false, aboveMaxShare: true, shadow: true, used: 6 });
-    expect(seen?.retryAfterMs).toBe(counted.windowMs);
+  it('have the burst of the rule', () => {
+    const small = result({ ...denied, limit: 10, burst: 10, used: 3, remaining: 7 });
+    expect(withShares([above({ cost: 11, kind: BUCKET })], [small])).toEqual([
+      { ...small, burst: 20, remaining: 17, aboveMaxShare: true },
+    ]);
   });
 
   it('of a store that cannot answer stay allowed', () => {

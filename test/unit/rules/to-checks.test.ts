@@ -77,7 +77,7 @@ describe('resolve', () => {
     const [second] = now(rules);
     window = '2m';
     const [third] = now(rules);
-    expect(second).toEqual({ ...first, limit: 2, ownLimit: 2, rule: expect.anything() });
+    expect(second).toEqual({ ...first, limit: 2, rule: expect.anything() });
     expect(third!.key).not.toBe(first!.key);
   });
 

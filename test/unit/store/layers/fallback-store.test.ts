@@ -57,7 +57,7 @@ describe("while it is down, 'memory'", () => {
       ['a', true, 2, 'memory'],
       ['a', false, 2, 'memory'],
     ]);
-    expect(results[2]).toMatchObject({ resetAfterMs: 60_000, retryAfterMs: 60_000, remaining: 0 });
+    expect(results[2]).toMatchObject({ resetAfterMs: 60_000, retryAfterMs: 60_001, remaining: 0 });
   });
 
   it('starts with its own counters, and continues with them in the next outage', async () => {

@@ -143,16 +143,30 @@ describe('readMixed', () => {
   it('computes the result of each check from the counters after all requests', () => {
     const [s, b] = [sliding('s'), bucket('b')];
     const { batch, answers } = batchOf([s, b], [{ ...s, cost: 2 }, b]);
-    // KEYS are s, b; a unit flows into the bucket in 10 seconds
-    expect(answer(batch, [0, 4, 60_100, 2, 13_000])).toBe(1);
+    // KEYS are s, b; a unit of the bucket has 60,000 parts, of which six flow in per millisecond
+    expect(answer(batch, [0, 4, 60_100, 2 * 60_000, 20_000])).toBe(1);
     expect(answers.map(({ results }) => results!.map(numbers))).toEqual([
       [
         [2, 3, 60_100, 0],
-        [1, 7, 3_000, 0],
+        [1, 7, 10_000, 0],
       ],
       [
         [4, 1, 60_100, 0],
-        [2, 6, 13_000, 0],
+        [2, 6, 20_000, 0],
+      ],
+    ]);
+  });
+
+  it('computes the exact time until a bucket is full after each of its checks', () => {
+    const b = bucket('b', { limit: 7 });
+    const { batch, answers } = batchOf([b], [{ ...b, cost: 0 }, b]);
+    // a part of a unit was missing before, and no whole number of milliseconds remains in the end
+    expect(answer(batch, [0, 12_345 + 2 * 60_000, 18_907])).toBe(0);
+    expect(answers.map(({ results }) => results!.map(numbers))).toEqual([
+      [[2, 6, 10_335, 0]],
+      [
+        [2, 6, 10_335, 0],
+        [3, 5, 18_907, 0],
       ],
     ]);
   });
