@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 const swc = {
   jsc: {
     target: 'es2022',
@@ -28,8 +30,8 @@ export default {
   setupFiles: ['<rootDir>/test/support/without-redis-url.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  // one for each core, where Jest would leave one of two idle
-  maxWorkers: '100%',
+  // one more than there are cores, because many tests wait for most of their time
+  maxWorkers: availableParallelism() + 1,
   testTimeout: 20_000,
   collectCoverageFrom: ['src/**/*.ts', '!src/**/*.generated.ts', '!src/**/index.ts'],
   coverageProvider: 'v8',

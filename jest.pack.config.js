@@ -6,5 +6,7 @@ export default {
   displayName: 'pack',
   testMatch: ['<rootDir>/test/pack/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
+  // these wait for nothing: they compile and start applications
+  maxWorkers: '100%',
   testTimeout: 240_000,
 };

@@ -9,6 +9,7 @@ const KINDS = {
   calendar: 'calendar window',
   'fixed window with blockFor': 'fixed window with `blockFor`',
   'one of each': 'all five kinds in one call',
+  lease: 'lease',
 };
 
 const STATES = {
@@ -16,16 +17,28 @@ const STATES = {
   next: ', first request in a sub-window',
   new: ', new counter',
   denied: ', over the limit',
+  renewed: ', renewed',
+  released: ', released',
+  refund: ', settled: part refunded',
+  debt: ', settled: more charged',
 };
 
 /** What a check costs Redis, by the kind and the state of its counter, and by the checks of a call. */
 function kinds({ algorithms }) {
-  if (algorithms === undefined) return undefined;
-  const sections = algorithms.kinds;
+  return byChecks(algorithms?.kinds, 'bytes of a counter');
+}
+
+/** The same for leases and settlements. */
+function settlements({ algorithms }) {
+  return byChecks(algorithms?.settlements, 'bytes');
+}
+
+function byChecks(sections, bytes) {
+  if (sections === undefined) return undefined;
   const names = [...new Set(sections.flatMap(({ rows }) => rows.map(({ name }) => name)))];
   const rowOf = ({ rows }, name) => rows.find((row) => row.name === name);
   return table(
-    ['per check', ...sections.flatMap(headOf), 'bytes of a counter'],
+    ['per check', ...sections.flatMap(headOf), bytes],
     names.map((name) => [
       labelOf(name),
       ...sections.flatMap((section) => cellsOf(rowOf(section, name))),
@@ -113,9 +126,74 @@ function peers({ algorithms }) {
   );
 }
 
+const REQUESTS = {
+  'one limit': '1 limit',
+  'one limit, settled': '1 limit, settled by `actualCost`',
+  'a lease': '1 `concurrency` rule',
+  'one limit and a lease': '1 limit and 1 `concurrency` rule',
+  'one limit, settled, and a lease': '1 limit, settled by `actualCost`, and 1 `concurrency` rule',
+  'five limits': '5 limits',
+  'five limits, settled': '5 limits, settled by `actualCost`',
+  'one limit, before': '1 limit, before',
+  'five limits, before': '5 limits, before',
+};
+
+/** What requests with leases and settlements pay, over HTTP. */
+function requests({ algorithms }) {
+  return (
+    algorithms?.requests &&
+    table(
+      ['added to a request', 'CPU of the process, µs', 'Redis CPU, µs', 'Redis calls'],
+      algorithms.requests.rows.map(({ name, processUs, redisUs, calls }) => [
+        REQUESTS[name] ?? name,
+        ...[processUs, redisUs].map((us) => withInterval(us)),
+        number(calls.mean, 2),
+      ]),
+    )
+  );
+}
+
+const LIBRARIES = {
+  ours: 'nestjs-freq-limit',
+  'ours, no coalescing': 'nestjs-freq-limit, `coalesce: false`',
+  flexible: 'rate-limiter-flexible',
+  semaphore: 'redis-semaphore',
+};
+
+const WAYS = {
+  charged: 'charged',
+  'charged and settled': 'charged, and a part refunded',
+  'taken and released': 'a lease, taken and released',
+};
+
+/** Requests that are charged and then settled, here and in another library. */
+function settledPeers({ algorithms }) {
+  return (
+    algorithms?.settledPeers &&
+    table(
+      ['per request', 'Redis CPU, µs', 'of it in the script', 'Redis calls', 'CPU of the process, µs'],
+      algorithms.settledPeers.map(({ name, serverUs, scriptUs, calls, clientUs }) => [
+        settledLabelOf(name),
+        threeDigitsWithInterval(serverUs),
+        threeDigits(scriptUs.mean),
+        number(calls.mean, 2),
+        threeDigitsWithInterval(clientUs),
+      ]),
+    )
+  );
+}
+
+function settledLabelOf(name) {
+  const at = name.lastIndexOf(', ');
+  return `${LIBRARIES[name.slice(0, at)]}: ${WAYS[name.slice(at + 2)]}`;
+}
+
 export const tables = {
   algorithms: kinds,
   'algorithms as multiples': asMultiples,
   'algorithms against before': againstBefore,
   'algorithms of other libraries': peers,
+  settlements,
+  'requests with settlements': requests,
+  'settled requests': settledPeers,
 };

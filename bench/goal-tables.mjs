@@ -79,13 +79,14 @@ function stores({ store = [] }) {
 }
 
 /** By kind of counter, the bound of its ratios. */
-const KINDS = { 'sliding window': 1.7, 'token bucket': 2.1 };
+const KINDS = { 'sliding window': 1.7, 'token bucket': 2.1, lease: 3.2 };
 const KINDS_AT = 32;
 
 function kinds({ algorithms }) {
-  const section = algorithms?.kinds.find(({ checks }) => checks === KINDS_AT);
+  const sections = [...(algorithms?.kinds ?? []), ...(algorithms?.settlements ?? [])];
+  const rows = sections.filter(({ checks }) => checks === KINDS_AT).flatMap((section) => section.rows);
   return Object.entries(KINDS).flatMap(([kind, atMost]) => {
-    const row = section?.rows.find(({ name }) => name === `${kind}, passes`);
+    const row = rows.find(({ name }) => name === `${kind}, passes`);
     const text = `${kind}, ${KINDS_AT} checks per call: CPU of Redis per check, compared to`;
     return row === undefined
       ? []

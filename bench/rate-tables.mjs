@@ -112,8 +112,9 @@ function conditions(results) {
       ],
       ['rate-limiter-flexible', versions('rate-limiter-flexible')],
       ['@upstash/ratelimit', versions('@upstash/ratelimit')],
+      ['redis-semaphore', versions('redis-semaphore')],
       ['date', dates(measured)],
-    ],
+    ].filter(([, value]) => value !== ''),
   );
 }
 

@@ -127,8 +127,17 @@ export function printLongest(rows) {
   );
 }
 
-export function printAlgorithms({ kinds, before, peers }) {
-  for (const { checks, rows } of kinds) {
+export function printAlgorithms({ kinds, before, peers, settlements, requests, settledPeers }) {
+  printByChecks(kinds);
+  printBefore(before);
+  printPeers(peers);
+  printByChecks(settlements);
+  printRequests(requests);
+  printSettled(settledPeers);
+}
+
+function printByChecks(sections) {
+  for (const { checks, rows } of sections) {
     print(
       `\n${checks} checks a call, each on a counter of its own, per check; × the minimal script of INCR and PTTL; 95 % intervals`,
       ['', 'Redis CPU', '× fixed window', 'in the script', 'Redis CPU µs', 'in the script µs', 'bytes'],
@@ -139,6 +148,9 @@ export function printAlgorithms({ kinds, before, peers }) {
       ]),
     );
   }
+}
+
+function printBefore(before) {
   print(
     '\nThe fixed window, × its script before',
     ['', 'Redis CPU', 'in the script', 'before: Redis CPU µs', 'now'],
@@ -148,6 +160,9 @@ export function printAlgorithms({ kinds, before, peers }) {
       ...[cpu.before, cpu.now].map((one) => withEnds(one, 2)),
     ]),
   );
+}
+
+function printPeers(peers) {
   print(
     '\nOther libraries, one limit per request',
     ['', 'Redis CPU µs', 'in the script µs', 'calls', 'process CPU µs'],
@@ -157,6 +172,29 @@ export function printAlgorithms({ kinds, before, peers }) {
         ...['serverUs', 'scriptUs', 'calls', 'clientUs'].map((field) => withEnds(states[state][field], 2)),
       ]),
     ),
+  );
+}
+
+function printRequests({ perSecond, rows }) {
+  print(
+    `\nAdded to a request of the application without a rule, Fastify, ${perSecond} requests/s; 95 % intervals`,
+    ['', 'process CPU µs', 'Redis CPU µs', 'calls'],
+    rows.map(({ name, processUs, redisUs, calls }) => [
+      name,
+      ...[processUs, redisUs].map((us) => withEnds(us, 1)),
+      withEnds(calls, 2),
+    ]),
+  );
+}
+
+function printSettled(rows) {
+  print(
+    '\nCharged and settled, one limit per request; 95 % intervals',
+    ['', 'Redis CPU µs', 'in the script µs', 'calls', 'process CPU µs'],
+    rows.map(({ name, ...costs }) => [
+      name,
+      ...['serverUs', 'scriptUs', 'calls', 'clientUs'].map((field) => withEnds(costs[field], 2)),
+    ]),
   );
 }
 

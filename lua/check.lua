@@ -19,9 +19,15 @@ local commands = {
   { 'GET', key },
   { 'PTTL', key },
   { 'PEXPIRE', key, '1000' },
+  { 'DEL', key },
+  { 'ZADD', key, '1', 'x' },
+  { 'PEXPIRE', key, '1000' },
+  { 'ZCOUNT', key, '1', '+inf' },
+  { 'ZRANGEBYSCORE', key, '1', '+inf' },
+  { 'ZREM', key, 'y' },
+  { 'ZREMRANGEBYSCORE', key, '-inf', '0' },
   -- a time in the past
   { 'PEXPIREAT', key, '1' },
-  { 'DEL', key },
   -- servers before Redis 7 allow no write after it, and have no PEXPIRETIME
   { 'TIME' },
   redis.REDIS_VERSION_NUM and { 'PEXPIRETIME', key } or nil,

@@ -16,17 +16,20 @@
 --                           what the request really used follows. Each settlement is a request of its own, and all
 --                           requests of such a call are settlements
 --            A run is
---              kind         1 fixed window, 2 calendar window, 3 sliding window, 4 token bucket; 10 more if a client
---                           that exceeds the limit is blocked
---              window       milliseconds, at least 1; not used by calendar windows
+--              kind         1 fixed window, 2 calendar window, 3 sliding window, 4 token bucket, 5 concurrency; 10 more
+--                           if a client that exceeds the limit is blocked, which 5 never does
+--              window       milliseconds, at least 1; not used by calendar windows. For concurrency the life of a lease
 --              limit        the lowest limit of the checks (of a bucket: the lowest burst); -1: none of them has one
 --              cost         the sum of their costs; 0 if they only read the counter. If they peek, 0, and the limit is
 --                           lower by the highest cost. -1: the requests must be read
 --              keys         the number of KEYS in the run
---              more         how many numbers follow for the run
+--              more         how many values follow for the run
 --              starts, ends, next   for a calendar window: when the current period begins and ends, and when the next
 --                           one ends, as the process computed them, in milliseconds since 1970
 --              refill, burst   for a bucket: units that flow in per window, units that fit in
+--              leases, id ...   for concurrency: how many leases each key has in this call; then those of the first
+--                           key, of the second ... A check with cost 1 that does not peek takes the next one of its
+--                           key, and a settlement releases the next one. Such checks have cost 0 or 1, and never mode 1
 --              forgive, steps, step ...   for blocks: how long after a block offences are forgotten; how many steps
 --                           follow; the lengths of the first, second ... block
 -- Reply      a MessagePack array. If all requests pass: 0, then two numbers for each of KEYS, after all charges:
@@ -40,6 +43,7 @@
 --              reset        as above; until the end of a block
 --              retry        0: the check allows its request. Above 0: it denies it, and would allow it after so many
 --                           milliseconds (or never; then its counter is as new). Below 0: blocked for -retry ms
+--            When a lease ends is not known: for concurrency, reset and retry are a second, if they are not 0.
 --            A request with a check whose key is not a counter (another type, another content) is not charged; each of
 --            its checks has Redis' own error as a string instead of `used`.
 --            The tokens, if requested, come last: for each of KEYS, or for each check; -1 if there is nothing to
@@ -52,6 +56,8 @@
 --                         until the end of that one, and of each of the 17 before. The difference of two of these
 --                         totals was charged in between. A window has 16 sub-windows, and 17 can lie in it in part.
 --            bucket       three doubles: a time, and the units used then: whole ones, and parts of 1 / window of a unit
+--            concurrency  a sorted set: the ids of the leases, by the last millisecond in which each counts. The key
+--                         expires with the last one
 --            block        for any kind: 4, and the end of the block with 18 digits. To consume.lua it is a large number
 --            key!offences   how often the key was blocked, if there are several steps. Blocks that begin while the slot
 --                           of a Cluster moves are not counted
@@ -61,7 +67,10 @@
 --              settlements change nothing about it.
 --            * A key is created with its expiry in one command. No write removes an expiry. If something else did, the
 --              window ends all the same, and the key gets its expiry back in the next sub-window or period.
---            * If the server's clock was set back, a state from the future counts as one of now.
+--            * If the server's clock was set back, a state from the future counts as one of now. A lease does so once
+--              its counter denies.
+--            * A lease that is released a second time changes nothing. Lapsed leases do not count, and the next write
+--              of their counter removes them.
 --            * A settlement changes only the window, sub-window or period that was charged: it creates no counter, and
 --              changes no expiry. A bucket gets back what has not flowed in since the charge; a debt is charged to it
 --              as it is now, also if it is full. No settlement begins a block. No counter falls below 0.
@@ -78,13 +87,15 @@ local type, tonumber = type, tonumber
 local floor, ceil, fmod, abs, max, huge = math.floor, math.ceil, math.fmod, math.abs, math.max, math.huge
 local pack, unpack, format = struct.pack, struct.unpack, string.format
 
-local CALENDAR, SLIDING, BUCKET, WITH_BLOCK = 2, 3, 4, 10
+local CALENDAR, SLIDING, BUCKET, LEASES, WITH_BLOCK = 2, 3, 4, 5, 10
 local SHADOW, PEEK, SETTLE = 2, 4, 8
 -- Counters stop here: up to this number they are exact.
 local MAX = 9007199254740991
 -- Below this, the operator % is exact.
 local LARGE = 4503599627370496
 local NAN = 0 / 0
+-- Instead of a time that is not known.
+local UNKNOWN_WAIT = 1000
 
 -- Servers before Redis 7 may be configured to replicate the script itself; they would refuse writes after TIME.
 if not redis.REDIS_VERSION_NUM then
@@ -96,8 +107,8 @@ local wants_tokens = args[1]:byte() == 64
 local time = call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
 
--- For each key: its value, false if that counts no more; the units that count, NaN if it is unusual; and what else
--- its kind needs: the time left (fixed), the end (calendar), or the parts of a unit (bucket).
+-- For each key: its value, false if that counts no more (of leases, their number); the units that count, NaN if it is
+-- unusual; and what else its kind needs: the time left (fixed), the end (calendar), or the parts of a unit (bucket).
 local values, base, extra = {}, {}, {}
 -- For each key: where its run begins. Only filled if needed.
 local run_of = {}
@@ -217,6 +228,16 @@ while args[run] do
       reply[2 * i], reply[2 * i + 1] = units, units > 0 and period_end - now or 0
       all_pass = all_pass and units <= limit
     end
+  elseif kind == LEASES then
+    local earliest = format('%d', now)
+    for i = first, last do
+      local value = pcall('ZCOUNT', KEYS[i], earliest, '+inf')
+      local units = type(value) == 'number' and value or NAN
+      values[i], base[i] = value, units
+      units = units + cost
+      reply[2 * i], reply[2 * i + 1] = units, units > 0 and UNKNOWN_WAIT or 0
+      all_pass = all_pass and units <= limit
+    end
   else
     for i = first, last do
       local value, units, left = pcall('GET', KEYS[i]), 0, cost > 0 and window or 0
@@ -243,6 +264,8 @@ end
 -- though nothing is charged. For each check: the key that it charged with its whole cost, else 0.
 local used, is_wrong, charged
 local resets = {}
+-- For each key with leases, then: those to write.
+local taken = {}
 
 if not all_pass then
   reply, used, is_wrong, charged = { 1 }, {}, {}, {}
@@ -250,10 +273,11 @@ if not all_pass then
   local problems, blocked_until = {}, {}
 
   -- What some call needs. Functions take time to create: those for a few calls are created only for these.
-  local has_unusual, has_bucket, has_block, has_settlements = false, false, false, false
+  local has_unusual, has_bucket, has_leases, has_block, has_settlements = false, false, false, false, false
   k, run = 0, 2
   while args[run] do
     has_bucket = has_bucket or args[run] % WITH_BLOCK == BUCKET
+    has_leases = has_leases or args[run] == LEASES
     has_block = has_block or args[run] >= WITH_BLOCK
     has_settlements = has_settlements or args[run + 3] < 0
     for i = k + 1, k + args[run + 4] do
@@ -459,6 +483,26 @@ if not all_pass then
     end
   end
 
+  -- For each key with leases: the position of the next one of this call.
+  local lease_at = {}
+  for i = 1, has_leases and k or 0 do
+    local run_at = run_of[i]
+    if args[run_at] == LEASES then
+      -- the position follows the leases of the key before, if that has the same run
+      lease_at[i] = run_of[i - 1] == run_at and lease_at[i - 1] + args[run_at + 6] or run_at + 7
+      taken[i] = {}
+    end
+  end
+
+  -- Gives the leases of a key that are from the future the time of those of now.
+  local function mend_leases(i)
+    is_wrong[i] = false
+    local latest = format('(%d', now + args[run_of[i] + 1])
+    for _, id in ipairs(call('ZRANGEBYSCORE', KEYS[i], latest, '+inf')) do
+      taken[i][#taken[i] + 1], is_wrong[i] = id, true
+    end
+  end
+
   -- How long until a counter is as new.
   local function reset_of(i)
     local units, run_at = used[i], run_of[i]
@@ -475,6 +519,8 @@ if not all_pass then
       return time_to_flow_in(part > 0 and units - 1 or units, part, args[run_at + 6], window)
     elseif kind == CALENDAR then
       return extra[i] - now
+    elseif kind == LEASES then
+      return UNKNOWN_WAIT
     end
     return base[i] > 0 and extra[i] or window
   end
@@ -485,6 +531,8 @@ if not all_pass then
     local kind, window = args[run_at] % WITH_BLOCK, args[run_at + 1]
     if kind == CALENDAR then
       return extra[i] - now
+    elseif kind == LEASES then
+      return UNKNOWN_WAIT
     elseif units == 0 then
       return window
     elseif kind == SLIDING and need <= base[i] then
@@ -503,8 +551,8 @@ if not all_pass then
   end
 
   -- The checks of the request that is decided: key, limit, cost, mode; what a settled request really used; units
-  -- charged; units over the limit.
-  local keys, limits, costs, modes, real_costs, charges, excess = {}, {}, {}, {}, {}, {}, {}
+  -- charged; units over the limit; the lease.
+  local keys, limits, costs, modes, real_costs, charges, excess, leases = {}, {}, {}, {}, {}, {}, {}, {}
   -- The blocks that begin: for each key the number of offences, and after how long they are forgotten.
   local begun, blocks = {}, 0
 
@@ -525,7 +573,7 @@ if not all_pass then
     end
   end
 
-  local settle_charge
+  local settle_charge, release
   if has_settlements then
     -- Each of these returns by how much the units that count change; nil if what was charged counts no more.
 
@@ -599,6 +647,15 @@ if not all_pass then
       return difference
     end
 
+    -- Releases a lease, at once.
+    function release(i, id)
+      if not problems[i] then
+        call('ZREM', KEYS[i], id)
+        base[i] = call('ZCOUNT', KEYS[i], format('%d', now), '+inf')
+        used[i] = base[i]
+      end
+    end
+
     -- Settles a charge of `cost` by what the request really used.
     function settle_charge(i, token, cost, real_cost)
       local kind = args[run_of[i]] % WITH_BLOCK
@@ -625,16 +682,24 @@ if not all_pass then
   -- Charges or settles the check j of a request. Returns whether it denies the request.
   local function charge(j)
     local i, limit, mode = keys[j], limits[j], modes[j]
-    charges[j], excess[j] = 0, 0
+    charges[j], excess[j], leases[j] = 0, 0, nil
+    if lease_at[i] and (costs[j] > 0 and mode < PEEK or mode == SETTLE) then
+      leases[j], lease_at[i] = args[lease_at[i]], lease_at[i] + 1
+    end
     if blocked_until[i] then
       excess[j] = (limit < huge or mode == SETTLE) and 1 or 0
     elseif mode == SETTLE then
-      if not problems[i] then
+      if leases[j] then
+        release(i, leases[j])
+      elseif not problems[i] then
         settle_charge(i, limit, costs[j], real_costs[j])
       end
     elseif not problems[i] then
       local units = used[i] + costs[j]
       excess[j] = units > limit and costs[j] - (limit - used[i]) or 0
+      if excess[j] > 0 and lease_at[i] and is_wrong[i] == nil then
+        mend_leases(i)
+      end
       if excess[j] > 0 and mode == SHADOW then
         -- a shadow rule does not count what it would deny
         units = used[i]
@@ -725,6 +790,9 @@ if not all_pass then
       end
       local i = keys[j]
       charged[n] = charges[j] > 0 and charges[j] == costs[j] and not blocked_until[i] and i or 0
+      if charged[n] > 0 and leases[j] then
+        taken[i][#taken[i] + 1] = leases[j]
+      end
     end
     return at + 1
   end
@@ -811,6 +879,17 @@ while args[run] do
         else
           call('SET', key, pack('<dd', units, extra[i]), 'PX', format('%d', left))
         end
+      elseif kind == LEASES then
+        expiry = expiry or format('%d', now + window)
+        local ids, at, count = taken[i] or args, 1, taken[i] and #taken[i] or args[run + 6]
+        if not taken[i] then
+          at = run + 7 + (i - first) * count
+        end
+        for place = at, at + count - 1 do
+          call('ZADD', key, expiry, ids[place])
+        end
+        call('ZREMRANGEBYSCORE', key, '-inf', format('(%d', now))
+        call('PEXPIREAT', key, expiry)
       elseif added == 0 then
         call('PEXPIRE', key, format('%d', window))
       elseif value and not rewrites then
@@ -827,7 +906,8 @@ if not wants_tokens then
   return cmsgpack.pack(reply)
 end
 
--- The token of a charge: the number of the sub-window, the time (bucket), or the end of the window.
+-- The token of a charge: the number of the sub-window, the time (bucket), or the end of the window. A lease is released
+-- by its id, and needs none.
 local function token_of(i)
   local kind = args[run_of[i]] % WITH_BLOCK
   if kind == SLIDING then
@@ -838,6 +918,8 @@ local function token_of(i)
     return now
   elseif kind == CALENDAR then
     return extra[i]
+  elseif kind == LEASES then
+    return 0
   end
   -- servers before Redis 7 have no PEXPIRETIME: there the end is computed, with an error of some milliseconds
   local ends = redis.REDIS_VERSION_NUM and call('PEXPIRETIME', KEYS[i]) or now + call('PTTL', KEYS[i])

@@ -10,3 +10,11 @@ export function intervalOfBlocks(values, blocks) {
   );
   return rounded(interval(middles));
 }
+
+const COSTS = ['serverUs', 'scriptUs', 'calls', 'clientUs'];
+
+/** What a request cost in the turns of a limiter. */
+export function costsOf(turns, blocks) {
+  const valuesOf = (field) => turns.map((turn) => turn[field]);
+  return Object.fromEntries(COSTS.map((field) => [field, intervalOfBlocks(valuesOf(field), blocks)]));
+}

@@ -1,20 +1,14 @@
 // What a check costs Redis, by the kind of its counter, compared to a minimal script.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ratios, turnsOf } from '../race.mjs';
+import { turnsOf } from '../race.mjs';
 import { random, shuffled } from '../random.mjs';
-import { intervalOfBlocks } from './blocks.mjs';
+import { costRow } from './cost-row.mjs';
+import { minimalCalls } from './minimal-script.mjs';
 import { Recorder } from './recorded-calls.mjs';
 import { FIXED, MINIMAL, requestsOf, SIZES, SUB_WINDOW_SECONDS, VARIANTS, variantsOf } from './variants.mjs';
 
 // of Redis: it is emptied before each turn that creates counters
 const DATABASE = 1;
-
-const MINIMAL_SCRIPT = `
-local call, reply = redis.call, {}
-for i = 1, #KEYS do
-  reply[2 * i - 1], reply[2 * i] = call('INCR', KEYS[i]), call('PTTL', KEYS[i])
-end
-return reply`;
 
 /** @returns {{ checks: number, rows: object[] }[]} by checks of a call */
 export async function kindsOfCounter(redis, { blocks, rounds, quick, seed }, say) {
@@ -34,7 +28,6 @@ export async function kindsOfCounter(redis, { blocks, rounds, quick, seed }, say
 async function openRunners(redis, size, seed) {
   const existing = await Recorder.open(redis.port);
   const created = await Recorder.open(redis.port, DATABASE);
-  const sha1 = await existing.client.script('LOAD', MINIMAL_SCRIPT);
   const variants = variantsOf(size).map((one) => ({ ...one, requests: requestsOf(one, size) }));
   await createAll(existing, variants, seed);
   const runners = {};
@@ -42,7 +35,7 @@ async function openRunners(redis, size, seed) {
   for (const { name, state, rules, requests } of variants) {
     const recorder = state === 'new' ? created : existing;
     const recorded = await recorder.record(requests, state !== 'denied');
-    const calls = name === MINIMAL ? recorded.map((call) => minimalCall(sha1, call)) : recorded;
+    const calls = name === MINIMAL ? await minimalCalls(existing.client, recorded) : recorded;
     const run = () => recorder.replay(calls, size.inFlight);
     runners[name] = state === 'new' ? fresh(run, created.client) : state === 'next' ? spaced(run) : run;
     if (rules.length === 1) bytes[name] = await recorder.bytesOf(calls);
@@ -59,13 +52,8 @@ async function createAll(recorder, variants, seed) {
   await recorder.send(shuffled(requests, random(seed)));
 }
 
-/** The same keys. */
-function minimalCall(sha1, [, count, ...rest]) {
-  return [sha1, count, ...rest.slice(0, count)];
-}
-
 /** No counter exists when a turn begins. */
-function fresh(run, client) {
+export function fresh(run, client) {
   return Object.assign(() => run(), { prepare: () => client.flushdb('ASYNC') });
 }
 
@@ -81,18 +69,9 @@ function spaced(run) {
   return Object.assign(runLater, { prepare });
 }
 
-/** `cpu` and `script` are ratios to the minimal script, `cpuToFixed` to the fixed window in the same state. */
 function rowsOf(turns, bytes, blocks) {
-  const of = (values) => intervalOfBlocks(values, blocks);
-  const all = (own, field) => of(own.map((one) => one[field]));
   return Object.entries(turns).map(([name, own]) => {
     const fixed = turns[`${FIXED}, ${VARIANTS[name].state}`] ?? turns[`${FIXED}, passes`];
-    const base = turns[MINIMAL];
-    return {
-      ...{ name, bytes: bytes[name] },
-      ...{ cpuUs: all(own, 'serverUs'), cpu: of(ratios(own, base, 'serverUs')) },
-      cpuToFixed: of(ratios(own, fixed, 'serverUs')),
-      ...{ scriptUs: all(own, 'scriptUs'), script: of(ratios(own, base, 'scriptUs')) },
-    };
+    return { name, bytes: bytes[name], ...costRow({ own, minimal: turns[MINIMAL], fixed, blocks }) };
   });
 }

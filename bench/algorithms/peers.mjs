@@ -1,6 +1,6 @@
 // The limiters of this and of other libraries, as applications use them: one limit per request.
 import { sendAll, turnsOf } from '../race.mjs';
-import { intervalOfBlocks } from './blocks.mjs';
+import { costsOf } from './blocks.mjs';
 import { LIMITERS } from './limiters.mjs';
 
 const REQUESTS = 4000;
@@ -8,8 +8,6 @@ const IN_FLIGHT = 200;
 /** A client over its limit usually sends many requests. */
 const CLIENTS = { passes: 4000, denied: 200 };
 const STATES = Object.keys(CLIENTS);
-
-const COSTS = ['serverUs', 'scriptUs', 'calls', 'clientUs'];
 
 /** @returns {{ name: string, passes: object, denied: object }[]} costs of a request */
 export async function peersWithKinds(redis, { blocks, rounds }, say) {
@@ -40,9 +38,4 @@ async function runnerOf({ ask }, state) {
   // opens all counters; where requests are to be denied, two fill them
   for (let i = 0; i < 2; i++) await sendAll(request, IN_FLIGHT, REQUESTS);
   return () => sendAll(checked, IN_FLIGHT, REQUESTS);
-}
-
-function costsOf(turns, blocks) {
-  const valuesOf = (field) => turns.map((turn) => turn[field]);
-  return Object.fromEntries(COSTS.map((field) => [field, intervalOfBlocks(valuesOf(field), blocks)]));
 }

@@ -15,23 +15,44 @@ const CLIENT_OPTIONS = {
   socketTimeout: 10_000,
 };
 
-export class Recorder {
+/** A client, the calls that are made by it, and a way to send them again. */
+export class RecordedClient {
   /** @param db the number of the database of Redis */
-  static async open(port, db = 0) {
-    const client = new Redis({ port, db, ...CLIENT_OPTIONS });
-    const recorder = new Recorder(client);
-    const { app, service } = await serviceOf({ ...OPTIONS, redis: client });
-    return Object.assign(recorder, { app, service });
-  }
-
-  constructor(client) {
-    this.client = client;
-    this.sender = new TurnCalls(client);
-    const evalsha = client.evalshaBuffer.bind(client);
-    client.evalshaBuffer = (...args) => {
+  constructor(port, db = 0) {
+    this.client = new Redis({ port, db, ...CLIENT_OPTIONS });
+    this.sender = new TurnCalls(this.client);
+    const evalsha = this.client.evalshaBuffer.bind(this.client);
+    this.client.evalshaBuffer = (...args) => {
       this.calls?.push(args);
       return evalsha(...args);
     };
+  }
+
+  /** @returns the arguments of each EVALSHA while this runs */
+  async callsOf(run) {
+    const calls = (this.calls = []);
+    await run();
+    this.calls = undefined;
+    return calls;
+  }
+
+  /** Of the counter of the first call. */
+  bytesOf([[, , key]]) {
+    return this.client.memory('USAGE', key);
+  }
+
+  /** Sends calls again. @returns milliseconds of each */
+  replay(calls, inFlight) {
+    return sendAll((n) => this.sender.send(calls[n]), inFlight, calls.length);
+  }
+}
+
+/** Records the calls of the service. */
+export class Recorder extends RecordedClient {
+  static async open(port, db) {
+    const recorder = new Recorder(port, db);
+    const { app, service } = await serviceOf({ ...OPTIONS, redis: recorder.client });
+    return Object.assign(recorder, { app, service });
   }
 
   /**
@@ -40,10 +61,8 @@ export class Recorder {
    */
   async record(requests, passes) {
     await this.send(requests);
-    this.calls = [];
-    const verdicts = await this.send(requests);
-    const { calls } = this;
-    this.calls = undefined;
+    let verdicts;
+    const calls = await this.callsOf(async () => (verdicts = await this.send(requests)));
     if (calls.length !== requests.length || verdicts.some(({ allowed }) => allowed !== passes))
       throw new Error(
         `not each of ${requests.length} requests is a call and ${passes ? 'passes' : 'is denied'}`,
@@ -55,16 +74,6 @@ export class Recorder {
     const verdicts = [];
     await sendAll(async (n) => verdicts.push(await this.service.consume(requests[n])), 16, requests.length);
     return verdicts;
-  }
-
-  /** Of the counter of the first call. */
-  bytesOf([[, , key]]) {
-    return this.client.memory('USAGE', key);
-  }
-
-  /** Sends calls again. @returns milliseconds of each */
-  replay(calls, inFlight) {
-    return sendAll((n) => this.sender.send(calls[n]), inFlight, calls.length);
   }
 
   async close() {

@@ -34,7 +34,7 @@ export interface Check {
   readonly lease?: string | undefined;
   /** What happens to the counter if this check crosses its limit; `undefined`: nothing. */
   readonly block: Block | undefined;
-  /** Whether this check is charged even if the request is denied. */
+  /** Whether this check is charged even if the request is denied. Never for a concurrency counter. */
   readonly countDenied: boolean;
   /**
    * Whether it belongs to a shadow rule, and never denies. Its counter counts what it allows, like that of any other check, and

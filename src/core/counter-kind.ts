@@ -48,10 +48,16 @@ export interface Block {
 export const FIXED_WINDOW: FixedWindow = { type: 'fixed-window' };
 export const CONCURRENCY: Concurrency = { type: 'concurrency' };
 
-/** When a lease will be released is not known, so a client that is denied is told to wait this long. */
+/** When a lease will be released is not known, so this is the wait of a client that is denied. */
 export const UNKNOWN_WAIT_MS = 1_000;
 
 /** The most units that a counter can have: the limit, or the burst of a token bucket. A bucket without a refill has none. */
 export function capacityOf({ kind, limit }: { readonly kind: CounterKind; readonly limit: number }): number {
   return kind.type === 'token-bucket' && limit > 0 ? kind.burst : limit;
+}
+
+/** The lease that a check of a concurrency counter takes, or releases. */
+export function leaseOf({ lease }: { readonly lease?: string | undefined }): string {
+  if (lease === undefined) throw new RangeError('a check of a concurrency counter has no lease');
+  return lease;
 }

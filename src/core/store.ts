@@ -11,8 +11,8 @@ import type { MaybePromise } from './maybe-promise.js';
  * - A calendar ends at the first boundary after the store's time.
  * - In a sliding window a charge counts until its whole sub-window, a sixteenth of the window, is older than the window.
  * - A token bucket refills `limit` units per window, up to its burst.
- * - A concurrency counter counts leases: what a check with a cost has taken and nobody has released. A lease lapses `windowMs`
- *   after it was taken or last renewed. When one ends is not known, so a client that is denied is told to wait a second.
+ * - A concurrency counter counts leases that checks with a cost have taken, and that are not released. A lease lapses `windowMs`
+ *   after it was taken or last renewed. When one ends is not known, so the wait of a client that is denied is a second.
  */
 export interface Store {
   /** Where counters are, for the line that is logged at start-up: `Redis at redis://localhost:6379/0`. Without secrets. */

@@ -24,17 +24,15 @@ const chargesOf = createParamDecorator<unknown, Charges>((_, context: ExecutionC
 export type FreqLimitCharge = Charge;
 
 /**
- * Passes what the request was charged by a rule to a parameter of its handler, which settles what it has really used:
- * `ask(@FreqLimitCharge('tokens') charge: FreqLimitCharge)`, and then `await charge.settle(812)`.
+ * Passes what the request was charged to a parameter of its handler, which settles what it has really used:
+ *
+ * - by one rule: `ask(@FreqLimitCharge('tokens') charge: FreqLimitCharge)`, and then `await charge.settle(812)`;
+ * - by all rules, in one call: `ask(@FreqLimitCharge() charges: FreqLimitCharges)`, and then
+ *   `await charges.settle({ input: 812, output: 90 })`. Import `FreqLimitCharges` by `import type`, or as `type FreqLimitCharges`.
+ *
  * @param rule the name of a rule of the handler; an unknown name stops the application at start-up
  */
-export function FreqLimitCharge(rule: string): ParameterDecorator;
-/**
- * Passes what the request was charged by all its rules, to settle several in one call:
- * `ask(@FreqLimitCharge() charges: FreqLimitCharges)`, and then `await charges.settle({ input: 812, output: 90 })`. Import
- * `FreqLimitCharges` by `import type`, or as `type FreqLimitCharges`.
- */
-export function FreqLimitCharge(): ParameterDecorator;
+export function FreqLimitCharge(rule?: string): ParameterDecorator;
 export function FreqLimitCharge(...given: readonly unknown[]): ParameterDecorator {
   const rule = readArguments(given);
   const decorate = rule === undefined ? chargesOf() : chargeOf(rule);

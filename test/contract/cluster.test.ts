@@ -5,6 +5,7 @@ import { clusterSubject, type RedisSubject } from '../support/subjects.js';
 import { timedCluster } from '../support/timed-subjects.js';
 import { describeBlocks } from './blocks.contract.js';
 import { describeKinds } from './kinds.contract.js';
+import { describeLeases } from './leases.contract.js';
 import { describeSameAnswers } from './same-answers.contract.js';
 import { describeSameAnswersOfKinds } from './same-answers-of-kinds.contract.js';
 import { describeStore } from './store.contract.js';
@@ -35,6 +36,7 @@ describeStore('Redis Cluster', start, stop);
 
 describeKinds('Redis Cluster', () => timedCluster(cluster.nodes));
 describeBlocks('Redis Cluster', () => timedCluster(cluster.nodes));
+describeLeases('Redis Cluster', () => timedCluster(cluster.nodes));
 
 describeSameAnswers('the Redis Cluster store', start, stop, HISTORIES);
 

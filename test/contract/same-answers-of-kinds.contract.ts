@@ -18,6 +18,7 @@ type Operation =
       /** What the request really used of each check, as a part of what it was charged, plus some units. */
       readonly costs: readonly (readonly [part: number, more: number])[];
     }
+  | { readonly type: 'renew'; readonly part: number }
   | { readonly type: 'reset'; readonly uses: readonly Use[] }
   | { readonly type: 'advance'; readonly ms: number };
 
@@ -50,6 +51,10 @@ function operations({ hasVast = true }: HistoryOptions): fc.Arbitrary<Operation>
       }),
     },
     { weight: 1, arbitrary: fc.record({ type: fc.constant('reset' as const), uses: some }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ type: fc.constant('renew' as const), part: fc.constantFrom(1, 2, 3) }),
+    },
     {
       weight: 7,
       arbitrary: fc.record({
@@ -92,6 +97,9 @@ class History {
         this.charged = this.charged.filter((one) => !one.checks.some(({ key }) => keys.includes(key)));
         return;
       }
+      case 'renew':
+        await this.renew(operation.part);
+        return;
       case 'settle':
         await this.settle(operation.which, operation.twice, operation.costs);
         return;
@@ -106,6 +114,18 @@ class History {
         if (!this.options.isSplit || passesAll(checks, results[0]!)) this.charged.push({ checks, results });
       }
     }
+  }
+
+  /** Renews the leases of all requests, or of every second or third one; also those that were denied, lapsed or released. */
+  private async renew(part: number): Promise<void> {
+    const leases = this.charged
+      .flatMap(({ checks }) => checks)
+      .filter(({ lease, cost }) => lease && cost > 0);
+    const some = leases.filter((_, i) => i % part === 0);
+    const [expected, ...others] = await Promise.all(
+      this.subjects.map(async ({ store }) => store.renew(some)),
+    );
+    for (const other of others) expect(other).toEqual(expected);
   }
 
   private async settle(

@@ -58,7 +58,7 @@ export function describeWaits(name: string, start: () => Promise<TimedSubject>):
       let [retries, resets] = [0, 0];
       await fc.assert(
         fc.asyncProperty(
-          specs(),
+          specs({ hasLeases: false }),
           fc.array(step, { minLength: 1, maxLength: 20, size: 'max' }),
           async (spec, history) => {
             const run = ++serial;

@@ -1,6 +1,5 @@
 import { Controller, Get, Res, Sse } from '@nestjs/common';
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { finalize, interval, map } from 'rxjs';
 import { FreqLimit, FreqLimitCharge } from 'nestjs-freq-limit';
@@ -9,6 +8,7 @@ import { until } from '../support/cluster.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
 import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
+import { beginStream } from '../support/streamed.js';
 import { usedOf } from '../support/used.js';
 
 const suite = redisSuite();
@@ -17,14 +17,13 @@ const log = captureLog();
 const tokens = { name: 'tokens', window: '1d', limit: 1_000, key: 'all', cost: 100 } as const;
 const counted = { name: 'failures', window: '1d', limit: 1_000, key: 'all', countWhen: 'failure' } as const;
 
-const rawOf = (response: object): ServerResponse =>
-  (response as { raw?: ServerResponse }).raw ?? (response as ServerResponse);
-
 /** Reads the beginning of a response, and disconnects. */
-async function leave(url: string): Promise<void> {
+async function leave(url: string, beginning: string): Promise<void> {
   const abort = new AbortController();
   const response = await fetch(url, { signal: abort.signal });
-  await response.body?.getReader().read();
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  // a stream of events begins with an empty line
+  for (let text = ''; !text.includes(beginning); ) text += (await reader.read()).value ?? '';
   abort.abort();
 }
 
@@ -38,19 +37,21 @@ describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, ki
       @FreqLimit(tokens)
       @FreqLimit(counted)
       async before(@FreqLimitCharge('tokens') charge: FreqLimitCharge, @Res() response: object) {
-        const raw = rawOf(response);
+        const { body, raw } = beginStream(response);
         await charge.settle(40);
-        raw.write('one');
+        body.write('one');
         await once(raw, 'close');
+        body.end();
         gone.push('before');
       }
       @Get('after')
       @FreqLimit(tokens)
       @FreqLimit(counted)
       async after(@FreqLimitCharge('tokens') charge: FreqLimitCharge, @Res() response: object) {
-        const raw = rawOf(response);
-        raw.write('one');
+        const { body, raw } = beginStream(response);
+        body.write('one');
         await once(raw, 'close');
+        body.end();
         await sleep(20);
         await charge.settle(40);
         gone.push('after');
@@ -59,15 +60,16 @@ describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, ki
       @FreqLimit({ ...tokens, actualCost: () => 40 })
       @FreqLimit(counted)
       async never(@Res() response: object) {
-        const raw = rawOf(response);
-        raw.write('one');
+        const { body, raw } = beginStream(response);
+        body.write('one');
         await once(raw, 'close');
+        body.end();
         gone.push('never');
       }
     }
     const { app, url } = await startApp(platform, { controllers: [Chat], limits: limitsIn(kind, suite) });
     for (const path of ['before', 'after', 'never']) {
-      await leave(`${url}/${path}`);
+      await leave(`${url}/${path}`, 'one');
       await until(() => gone.includes(path));
     }
     await until(async () => (await usedOf(app, Chat, 'before', 'tokens')) === 40);
@@ -103,10 +105,11 @@ describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, ki
     }
     const { app, url } = await startApp(platform, { controllers: [Chat], limits: limitsIn(kind, suite) });
     for (const path of ['plain', 'counted']) {
-      await leave(`${url}/${path}`);
+      await leave(`${url}/${path}`, 'data');
       await until(async () => (await usedOf(app, Chat, path, 'tokens')) === 40);
     }
     // a stream counts as a success with its first event
     await until(async () => (await usedOf(app, Chat, 'counted', 'failures')) === 0);
+    expect(log.lines).toEqual([]);
   });
 });

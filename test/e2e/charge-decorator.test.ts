@@ -1,5 +1,4 @@
 import { Controller, Get, Param, Post, Res, Sse, StreamableFile, type Type } from '@nestjs/common';
-import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { finalize, from } from 'rxjs';
@@ -18,6 +17,7 @@ import { remaining } from '../support/http.js';
 import { EVERYWHERE, limitsIn } from '../support/kinds.js';
 import { captureLog } from '../support/log.js';
 import { redisSuite } from '../support/redis-suite.js';
+import { beginStream } from '../support/streamed.js';
 import { usedOf } from '../support/used.js';
 
 const suite = redisSuite();
@@ -25,10 +25,6 @@ const log = captureLog();
 
 const tokens = { name: 'tokens', window: '1d', limit: 1_000, key: 'all', cost: 100 } as const;
 const money = { name: 'money', window: '1d', limit: 500, key: 'all', cost: 10 } as const;
-
-/** Node's response: Fastify's reply contains it. */
-const rawOf = (response: object): ServerResponse =>
-  (response as { raw?: ServerResponse }).raw ?? (response as ServerResponse);
 
 describe.each(EVERYWHERE)('@FreqLimitCharge on %s in %s', (platform, kind) => {
   const start = (controller: Type, more: FreqLimitOptions = {}) =>
@@ -237,10 +233,10 @@ describe.each(EVERYWHERE)('@FreqLimitCharge on %s in %s', (platform, kind) => {
       @Get('own')
       @FreqLimit(tokens)
       async own(@FreqLimitCharge('tokens') charge: FreqLimitCharge, @Res() response: object) {
-        const raw = rawOf(response);
-        raw.write('one ');
+        const { body } = beginStream(response);
+        body.write('one ');
         await sleep(20);
-        raw.end('two');
+        body.end('two');
         await charge.settle(7);
       }
     }

@@ -3,7 +3,6 @@ import {
   FreqLimit,
   type FreqLimitCheck,
   FreqLimitService,
-  isFreqLimitError,
   type SettleableVerdict,
 } from 'nestjs-freq-limit';
 import { startApp } from '../support/app.js';
@@ -149,15 +148,15 @@ describe.each(KINDS)('consume with settle in %s', (kind) => {
     ['actualCost', () => 1],
     ['settle', true],
   ])('says how to settle if a check has %s', async (option, value) => {
-    const run = limits.consume({ ...bytes, [option]: value } as never);
+    const run = limits.consume({ ...bytes, [option]: value });
     await expect(run).rejects.toThrow(
       `consume: check: ${option}: is not an option; call consume(check, { settle: true }), and then settle(cost) of its verdict`,
     );
   });
 
   it('logs nothing', async () => {
+    log.clear();
     await (await consume(bytes)).settle(5);
-    expect(isFreqLimitError(undefined)).toBe(false);
     expect(log.lines).toEqual([]);
   });
 });

@@ -14,6 +14,8 @@ export interface Books {
   readonly longestForStoreMs: number;
   /** Answered by the policy. */
   readonly withoutStore: number;
+  /** Why, as far as the policy says it. */
+  readonly reasons: readonly string[];
   /** Answered by the policy, but charged. */
   readonly late: readonly SentRequest[];
   /** Charged twice. */
@@ -48,6 +50,7 @@ export async function keepBooks(
       longestMs: longest(requests, ({ waitMs }) => waitMs),
       longestForStoreMs: longest(requests, ({ waitMs, stallMs }) => waitMs - stallMs),
       withoutStore: withoutStore.length,
+      reasons: reasonsOf(withoutStore),
       late: withoutStore.filter((request) => own(request) > 0),
       doubled: requests.filter((request) => own(request) > 1).length,
       lost: requests.filter((request) => isPassed(request, 'store') && own(request) === 0).length,
@@ -97,6 +100,12 @@ function unitsOf(stored: Stored = 0): number {
 
 function isWithoutStore({ answer }: SentRequest): boolean {
   return answer !== undefined && answer.by !== 'store';
+}
+
+/** Of requests with the policy `'deny'`; the other policies answer without an error. */
+function reasonsOf(requests: readonly SentRequest[]): string[] {
+  const errors = requests.flatMap(({ answer }) => (answer?.by === 'unavailable' ? [answer.error] : []));
+  return [...new Set(errors.map((error) => (error as Error).message))];
 }
 
 function isAgainstPolicy({ policy, answer }: SentRequest): boolean {

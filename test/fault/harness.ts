@@ -142,7 +142,7 @@ export function breaches(row: Row, expected: Expected): string[] {
     [row.overLimit === 0 || mayLose, `${row.overLimit} requests exceed a limit`],
     [
       expected.withoutStore === 'any' || row.withoutStore > 0 === (expected.withoutStore === 'some'),
-      `${row.withoutStore} requests are answered without the store`,
+      `${row.withoutStore} requests are answered without the store: ${row.reasons.join(' / ')}`,
     ],
     [
       row.opened === outages ||

@@ -4,6 +4,7 @@ import { startTypeScript, type TypeScriptProcess } from '../support/typescript-p
 import { block } from './block.js';
 import { chanceOf } from './chance.js';
 import type { Fault } from './faults.js';
+import { breaches, type Row, runFault } from './harness.js';
 import type { Load } from './load.js';
 import type { Scene } from './scene.js';
 
@@ -13,6 +14,9 @@ const PAUSE_MS = 300;
 export const SOAK_SECONDS = Number(process.env['SOAK_SECONDS'] ?? 8);
 /** Several processes are under load at once. */
 const CLIENTS_EACH = 8;
+/** A server that the machine keeps from running for longer is not a healthy one. */
+const MAX_SERVER_STALL_MS = 100;
+const MAX_ATTEMPTS = 4;
 
 type Moment = (block: () => void) => unknown;
 
@@ -30,6 +34,9 @@ const MOMENTS: readonly Moment[] = [
 
 /** A healthy server, a healthy network, and a process that is blocked. */
 export class FarServer implements Scene {
+  /** How long the machine kept the server or the wire from running, at most. Known after the end. */
+  stallMs = 0;
+
   private constructor(
     private readonly server: Server,
     private readonly wire: TypeScriptProcess,
@@ -52,6 +59,8 @@ export class FarServer implements Scene {
   }
 
   async stop(): Promise<void> {
+    this.wire.process.send('how long?');
+    this.stallMs = Number(await this.wire.nextMessage());
     await Promise.all([this.wire.stop(), this.server.stop()]);
   }
 }
@@ -128,4 +137,15 @@ export function faultOf({ name, make }: Standstill, roundTripMs: number): Fault<
     end: () => undefined,
     expected: { withoutStore: 'none', outages: 0, neverLate: true, withinS: 0.3 },
   };
+}
+
+/** Takes a store through a standstill of this process. Once more if the server itself could not answer in time. */
+export async function runStandstill(standstill: Standstill, roundTripMs: number): Promise<Row> {
+  const fault = faultOf(standstill, roundTripMs);
+  for (let attempt = 1; ; attempt++) {
+    const scene = await fault.start();
+    const row = await runFault({ ...fault, start: () => Promise.resolve(scene) });
+    const isSound = breaches(row, fault.expected).length === 0;
+    if (isSound || scene.stallMs <= MAX_SERVER_STALL_MS || attempt === MAX_ATTEMPTS) return row;
+  }
 }

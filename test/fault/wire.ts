@@ -7,6 +7,8 @@ export interface Wire {
   readonly port: number;
   /** How many connections have ended. */
   readonly endings: number;
+  /** The longest time in milliseconds for which a question had no answer, without the delay. */
+  readonly slowestMs: number;
   /** The delay of every piece of an answer, in milliseconds. */
   delayMs: number;
   /** Delivers half of the next piece, and closes the connection. */
@@ -23,6 +25,7 @@ export async function startWire(target: number): Promise<Wire> {
   let released = Promise.resolve();
   let release = (): void => undefined;
   let endings = 0;
+  let slowestMs = 0;
   let cut: 'question' | 'answer' | undefined;
   const server = createServer((inside) => {
     const outside = connect(target, '127.0.0.1');
@@ -33,6 +36,12 @@ export async function startWire(target: number): Promise<Wire> {
       socket.on('error', () => undefined);
       socket.on('close', () => sockets.delete(socket));
     }
+    let askedAtMs = 0;
+    inside.on('data', () => (askedAtMs ||= performance.now()));
+    outside.on('data', () => {
+      if (askedAtMs > 0) slowestMs = Math.max(slowestMs, performance.now() - askedAtMs);
+      askedAtMs = 0;
+    });
     carry(inside, outside, 'question');
     carry(outside, inside, 'answer');
   });
@@ -64,6 +73,9 @@ export async function startWire(target: number): Promise<Wire> {
     port,
     get endings() {
       return endings;
+    },
+    get slowestMs() {
+      return slowestMs;
     },
     delayMs: 0,
     cutNext: (side) => {

@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { checkLua, consumeLua, consumeMixedLua, settleLua } from '../../src/store/redis/lua.generated.js';
+import {
+  checkLua,
+  consumeLua,
+  consumeMixedLua,
+  renewLua,
+  settleLua,
+} from '../../src/store/redis/lua.generated.js';
 import { keysOf } from '../support/redis.js';
 import { redisSuite } from '../support/redis-suite.js';
 
@@ -14,7 +20,7 @@ describe('lua/check.lua', () => {
   });
 
   it('runs every command of the other scripts', () => {
-    const needed = commandsIn(consumeLua + consumeMixedLua + settleLua, /\bp?call\('([A-Z]+)'/g);
+    const needed = commandsIn(consumeLua + consumeMixedLua + settleLua + renewLua, /\bp?call\('([A-Z]+)'/g);
     expect(needed.length).toBeGreaterThan(5);
     expect(commandsIn(checkLua, /\{ '([A-Z]+)'/g)).toEqual(needed);
   });
@@ -43,6 +49,11 @@ describe('lua/check.lua', () => {
     'SETRANGE',
     'TIME',
     'DEL',
+    'ZADD',
+    'ZCOUNT',
+    'ZRANGEBYSCORE',
+    'ZREM',
+    'ZREMRANGEBYSCORE',
   ])('names %s if the user may not run it', async (command) => {
     const user = suite.namespace.replace('-', '');
     await suite.client.acl('SETUSER', user, 'on', '>p', '~*', '+@all', `-${command.toLowerCase()}`);

@@ -36,6 +36,7 @@ const kinds: fc.Arbitrary<CounterKind> = fc.oneof(
       nextEndsAtMs: startsAtMs + 2 * length + 20,
     })),
   { weight: 3, arbitrary: fc.constant<CounterKind>({ type: 'sliding-window' }) },
+  { weight: 2, arbitrary: fc.constant<CounterKind>({ type: 'concurrency' }) },
   {
     weight: 3,
     arbitrary: fc
@@ -186,7 +187,9 @@ class History {
     const answers = await this.script.call(requests, mustRead);
     expectSame(answers, expected);
     requests.forEach((request, i) => this.noteCharges(request, answers[i]!, expected[i]!));
+    const lives = this.specs.flatMap(({ kind, windowMs }) => (kind.type === 'concurrency' ? [windowMs] : []));
     const waits = expected.flat().flatMap(({ retryAfterMs, resetAfterMs }) => [retryAfterMs, resetAfterMs]);
+    waits.push(...lives);
     this.waits = waits.filter((ms) => ms < MAX_WAIT_MS).map((ms) => this.script.nowMs + ms);
   }
 
@@ -201,10 +204,12 @@ class History {
   private checkOf({ at, limit, ...use }: Use): KeyedCheck {
     const index = at % this.specs.length;
     const spec = this.specs[index]!;
+    const isLease = spec.kind.type === 'concurrency';
     // what flows into a bucket is the same for all of its checks
     return {
       ...spec,
       ...use,
+      ...(isLease && leaseParts(use.cost)),
       limit: spec.kind.type === 'token-bucket' ? spec.limit : limit,
       key: this.key(index),
     };
@@ -238,6 +243,13 @@ class History {
   }
 }
 
+let leases = 0;
+
+/** What all checks of concurrency counters have in common. */
+function leaseParts(cost: number): Partial<KeyedCheck> {
+  return { cost: Math.min(cost, 1), countDenied: false, block: undefined, lease: `lease-${++leases}` };
+}
+
 function expectSame(answers: readonly Answer[], expected: readonly Answer[]): void {
   expect(answers.map(withoutTokens)).toEqual(expected.map(withoutTokens));
 }
@@ -260,6 +272,8 @@ describe('lua/consume-mixed.lua and its twin', () => {
     history: readonly Operation[],
     way: Way,
   ): Promise<void> {
+    // leases from the future are found only when they deny
+    if (way === 'clock set back' && specs.some(({ kind }) => kind.type === 'concurrency')) return;
     const namespace = `${suite.namespace}:${run++}`;
     const script = new FakeTimeScript(suite.client, `${namespace}:ends`);
     script.nowMs = START;

@@ -13,6 +13,7 @@ export function check(key: string, parts: Partial<Omit<Check, 'key'>> = {}): Che
     shadow = false,
     name = key,
     onStoreError = 'memory',
+    lease,
   } = parts;
   return {
     key,
@@ -27,5 +28,6 @@ export function check(key: string, parts: Partial<Omit<Check, 'key'>> = {}): Che
     countDenied,
     shadow,
     onStoreError,
+    ...(lease !== undefined && { lease }),
   };
 }

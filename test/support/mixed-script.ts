@@ -32,6 +32,7 @@ interface KeyUse {
   charges: number;
   reads: number;
   mustRead: boolean;
+  leases: string[];
 }
 
 function numberOf(limit: number): number {
@@ -53,6 +54,7 @@ function usesOf(requests: readonly MixedRequest[], mustRead: boolean): Map<strin
         charges: 0,
         reads: 0,
         mustRead,
+        leases: [],
       };
       uses.set(check.key, use);
       const charges = request.type === 'consume' && check.cost > 0;
@@ -60,18 +62,28 @@ function usesOf(requests: readonly MixedRequest[], mustRead: boolean): Map<strin
       use.cost += charges ? check.cost : 0;
       use.limit = Math.min(use.limit, capacityOf(check) - (request.type === 'peek' ? check.cost : 0));
       use.mustRead ||= request.type === 'settle';
+      if (check.lease !== undefined && (charges || request.type === 'settle')) use.leases.push(check.lease);
     }
   }
   return uses;
 }
 
-function runOf({ check, cost, limit, charges, reads, mustRead }: KeyUse): readonly number[] {
+function runOf({
+  check,
+  cost,
+  limit,
+  charges,
+  reads,
+  mustRead,
+  leases,
+}: KeyUse): readonly (number | string)[] {
   const { kind, windowMs, block } = check;
   const isBucket = kind.type === 'token-bucket';
   const isUnclear = mustRead || (!isBucket && charges > 0 && reads > 0) || cost > MAX || limit < 0;
-  const more: number[] = [];
+  const more: (number | string)[] = [];
   if (kind.type === 'calendar') more.push(kind.startsAtMs, kind.endsAtMs, kind.nextEndsAtMs);
   if (kind.type === 'token-bucket') more.push(Math.min(check.limit, MAX), numberOf(kind.burst));
+  if (kind.type === 'concurrency') more.push(leases.length, ...leases);
   if (block !== undefined) more.push(block.forgiveAfterMs, block.stepsMs.length, ...block.stepsMs);
   const code = KINDS[kind.type] + (block === undefined ? 0 : WITH_BLOCK);
   const sum = isUnclear ? READ_REQUESTS : cost;

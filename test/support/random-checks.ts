@@ -43,6 +43,7 @@ export const types = fc.constantFrom<CounterKind['type']>(
   'calendar',
   'sliding-window',
   'token-bucket',
+  'concurrency',
 );
 
 export const windows = fc.oneof(
@@ -50,11 +51,15 @@ export const windows = fc.oneof(
   fc.constantFrom(31_536_000_000, 2 ** 52 + 1),
 );
 
-export function specs({ hasVast = true, hasBlocks = true } = {}): fc.Arbitrary<CounterSpec> {
+export function specs({
+  hasVast = true,
+  hasBlocks = true,
+  hasLeases = true,
+} = {}): fc.Arbitrary<CounterSpec> {
   const orVast = (...vast: number[]): fc.Arbitrary<number> =>
     hasVast ? fc.oneof({ weight: 9, arbitrary: small }, fc.constantFrom(...vast)) : small;
   return fc.record({
-    type: types,
+    type: hasLeases ? types : types.filter((type) => type !== 'concurrency'),
     windowMs: windows,
     refill: orVast(1_000, 2 ** 40 + 1, MAX, Infinity),
     burst: orVast(MAX, Infinity),
@@ -108,12 +113,16 @@ function lengthOf(windowMs: number): number {
   return Math.min(windowMs, 31_536_000_000);
 }
 
+let leases = 0;
+
 /** A check on one of the counters of a list. */
 export function checkOn(list: readonly CounterSpec[], use: Use, nowMs: number, skew = 0): Check {
-  const { countDenied } = use;
   const index = use.at % list.length;
   const spec = list[index]!;
-  const { type, block } = spec;
+  const { type } = spec;
+  const isLease = type === 'concurrency';
+  const block = isLease ? undefined : spec.block;
+  const countDenied = use.countDenied && !isLease;
   // a shadow rule has no block
   const shadow = use.shadow && block === undefined;
   const kind = kindOf(spec, nowMs, skew);
@@ -121,7 +130,8 @@ export function checkOn(list: readonly CounterSpec[], use: Use, nowMs: number, s
   const isPlain = type === 'fixed-window' && block === undefined;
   const limit = type === 'token-bucket' ? spec.refill : use.limit;
   // lua/consume.lua refunds nothing to a plain counter that has reached its end
-  const cost = isPlain && (countDenied || limit === Infinity) ? Math.min(use.cost, 1_000) : use.cost;
+  const most = isPlain && (countDenied || limit === Infinity) ? 1_000 : MAX;
+  const cost = Math.min(use.cost, isLease ? 1 : most);
   return check(keyOf(list, index), {
     group: 'random',
     windowMs,
@@ -131,6 +141,7 @@ export function checkOn(list: readonly CounterSpec[], use: Use, nowMs: number, s
     block,
     countDenied,
     shadow,
+    lease: isLease ? `lease-${++leases}` : undefined,
   });
 }
 

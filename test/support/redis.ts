@@ -38,6 +38,13 @@ export async function countsOf(client: Redis, namespace: string): Promise<number
 export async function sweep(client: Redis | Cluster, namespace: string): Promise<string[]> {
   const faults: string[] = [];
   for (const key of await keysOf(client, namespace)) {
+    if ((await client.type(key)) === 'zset') {
+      const left = await client.pttl(key);
+      if (left < 0 && left !== -2) faults.push(`${key} never expires`);
+      if (left > LIFE_MS || !key.includes(':leases:'))
+        faults.push(`${key} expires in ${left} ms, or has no leases`);
+      continue;
+    }
     const [left, value] = await Promise.all([client.pttl(key), client.getBuffer(key)]);
     // it may expire between the two commands
     if (left === -2 || value === null) continue;
@@ -46,6 +53,8 @@ export async function sweep(client: Redis | Cluster, namespace: string): Promise
   return faults;
 }
 
+/** The life of a lease. */
+const LIFE_MS = 15_000;
 /** The window in a key: its length and the kind, or a calendar. */
 const WINDOW = /:(?:(\d+)([sb]?)|[a-z]+[^:@]*@[^:]+):/;
 /** A block: 4, and its end in milliseconds since 1970. */

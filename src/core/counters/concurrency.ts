@@ -1,7 +1,7 @@
-import { type Concurrency, UNKNOWN_WAIT_MS } from '../counter-kind.js';
+import { type Concurrency, leaseOf, UNKNOWN_WAIT_MS } from '../counter-kind.js';
 import type { CounterOf, Counting } from './counting.js';
 
-export interface Lease {
+interface Lease {
   readonly id: string;
   /** In this millisecond it still counts. */
   readonly endsAtMs: number;
@@ -14,10 +14,11 @@ export interface LeasesState {
 
 /** Counts leases that are neither released nor lapsed. */
 export const concurrency: Counting<Concurrency, LeasesState> = {
-  mend({ leases }, { windowMs }, nowMs) {
+  mend(state, { windowMs }, nowMs) {
     const latestMs = nowMs + windowMs;
+    if (lastEndMs(state) <= latestMs) return state;
     return {
-      leases: leases.map((lease) => (lease.endsAtMs > latestMs ? { ...lease, endsAtMs: latestMs } : lease)),
+      leases: state.leases.map(({ id, endsAtMs }) => ({ id, endsAtMs: Math.min(endsAtMs, latestMs) })),
     };
   },
   at(state, _of, nowMs) {
@@ -38,25 +39,25 @@ export const concurrency: Counting<Concurrency, LeasesState> = {
   },
   resetAfterMs: () => UNKNOWN_WAIT_MS,
   retryAfterMs: () => UNKNOWN_WAIT_MS,
-  keptForMs: ({ leases }, _of, nowMs) => (leases.at(-1)?.endsAtMs ?? nowMs) - nowMs + 1,
+  keptForMs: (state, _of, nowMs) => lastEndMs(state) - nowMs + 1,
   longestMs: ({ windowMs }) => windowMs,
 };
 
-/** Gives the lease of a check its full life again, also if it has lapsed. Returns whether it was still there. */
-export function renewLease(
+/**
+ * Gives leases their full life again, also if they have lapsed.
+ * @param ids of the leases, each once
+ */
+export function renewLeases(
   state: LeasesState | undefined,
-  of: CounterOf,
+  ids: readonly string[],
+  { windowMs }: CounterOf,
   nowMs: number,
-): { readonly state: LeasesState; readonly wasThere: boolean } {
-  const id = leaseOf(of);
-  const others = state?.leases.filter((lease) => lease.id !== id) ?? [];
-  return {
-    state: { leases: [...others, { id, endsAtMs: nowMs + of.windowMs }] },
-    wasThere: others.length < (state?.leases.length ?? 0),
-  };
+): LeasesState {
+  const renewed = new Set(ids);
+  const others = state?.leases.filter(({ id }) => !renewed.has(id)) ?? [];
+  return { leases: [...others, ...ids.map((id) => ({ id, endsAtMs: nowMs + windowMs }))] };
 }
 
-function leaseOf({ lease }: CounterOf): string {
-  if (lease === undefined) throw new RangeError('a check of a concurrency counter has no lease');
-  return lease;
+function lastEndMs({ leases }: LeasesState): number {
+  return leases.at(-1)?.endsAtMs ?? -Infinity;
 }

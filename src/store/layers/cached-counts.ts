@@ -80,7 +80,8 @@ export class CachedCounts {
     for (const blocked of [undefined, true]) {
       results.forEach((result, i) => {
         const check = checks[i];
-        if (check === undefined || result.blocked !== blocked) return;
+        // a lease may be released at any time
+        if (check === undefined || check.kind.type === 'concurrency' || result.blocked !== blocked) return;
         const { used, resetAfterMs } = result;
         const endsAtMs = sentAtMs + resetAfterMs;
         const expiresAtMs = used === 0 ? maxAgeAtMs : Math.min(maxAgeAtMs, endsAtMs);

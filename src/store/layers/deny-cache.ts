@@ -6,7 +6,7 @@ import {
   toMeasuredResult,
   toResult,
 } from '../../core/check.js';
-import { capacityOf } from '../../core/counter-kind.js';
+import { capacityOf, UNKNOWN_WAIT_MS } from '../../core/counter-kind.js';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
 import type { Store } from '../../core/store.js';
 import { CachedCounts, isBlockedAt, isDenied } from './cached-counts.js';
@@ -60,8 +60,10 @@ export class DenyCache extends StoreLayer implements Store {
     results: readonly CheckResult[],
     costs: readonly number[],
   ): MaybePromise<CheckResult[]> {
-    // a debt only makes it more certain that a counter denies
-    const lowered = checks.filter(({ cost }, i) => (costs[i] ?? cost) < cost);
+    // a debt only makes it more certain that a counter denies, and nothing about leases is cached
+    const lowered = checks.filter(
+      ({ cost, kind }, i) => kind.type !== 'concurrency' && (costs[i] ?? cost) < cost,
+    );
     this.forget(lowered);
     const settled = this.store.settle(checks, results, costs);
     if (lowered.length === 0 || !isPromise(settled)) return settled;
@@ -146,7 +148,8 @@ function isSameCounter(a: Check, b: Check): boolean {
 function withoutCount(check: Check): CheckResult {
   const allowed = check.cost <= capacityOf(check);
   if (isPlain(check)) return toResult(check, allowed, 0, 0, 'none');
-  const retryAfterMs = allowed ? 0 : check.windowMs;
+  const waitMs = check.kind.type === 'concurrency' ? UNKNOWN_WAIT_MS : check.windowMs;
+  const retryAfterMs = allowed ? 0 : waitMs;
   return toMeasuredResult(check, { used: 0, resetAfterMs: 0, retryAfterMs, isBlocked: false }, 'none');
 }
 

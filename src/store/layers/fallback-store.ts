@@ -1,9 +1,15 @@
-import { type Check, type CheckResult, type Source, toResult } from '../../core/check.js';
+import { type Check, type CheckResult, passesAll, type Source, toResult } from '../../core/check.js';
 import { isPromise, type MaybePromise } from '../../core/maybe-promise.js';
 import type { OutcomeHooks, Store } from '../../core/store.js';
 import { StoreLayer } from './store-layer.js';
 
-/** Applies each check's `onStoreError` when the store does not answer. */
+/**
+ * Applies each check's `onStoreError` when the store does not answer.
+ *
+ * The fallback also has all leases that this process has in the store, as far as it would count their checks. So while the
+ * store does not answer, a new lease is taken if the process then has at most its share. Leases above that share are kept until
+ * their work ends. All leases of the process are renewed in the store when it answers again, also those that only the fallback had.
+ */
 export class FallbackStore extends StoreLayer implements Store {
   constructor(
     store: Store,
@@ -22,7 +28,7 @@ export class FallbackStore extends StoreLayer implements Store {
     hooks?: OutcomeHooks,
   ): MaybePromise<CheckResult[]> {
     return this.store.consume(checks, settleable, queuedAtMs, {
-      onResults: hooks?.onResults,
+      onResults: checks.some(takesLease) ? this.noteLeases(checks, hooks) : hooks?.onResults,
       onError: (error) =>
         this.withoutStore(error, checks, (counted) => this.fallback.consume(counted, settleable)),
     });
@@ -48,13 +54,16 @@ export class FallbackStore extends StoreLayer implements Store {
       this.fallback.settle(...onlyFrom('memory', shares, results, costs)),
     ]);
     const settled = { store: ofStore.values(), memory: ofFallback.values() };
-    return results.map((result) => {
-      const { source } = result;
-      return source === 'store' || source === 'memory' ? (settled[source].next().value ?? result) : result;
+    return results.map((result, i) => {
+      const next = (source: 'store' | 'memory'): CheckResult | undefined =>
+        isSettledIn(source, checks[i], result) ? settled[source].next().value : undefined;
+      const now = { store: next('store'), memory: next('memory'), allow: undefined, none: undefined };
+      return now[result.source] ?? result;
     });
   }
 
-  renew(checks: readonly Check[]): MaybePromise<(boolean | undefined)[]> {
+  async renew(checks: readonly Check[]): Promise<(boolean | undefined)[]> {
+    await this.fallback.renew(checks.filter(isCountedInMemory));
     return this.store.renew(checks);
   }
 
@@ -67,6 +76,18 @@ export class FallbackStore extends StoreLayer implements Store {
     await Promise.all([this.store.close(), this.fallback.close()]);
   }
 
+  /** Hooks that also put the leases of a request into the fallback, if it has got them. */
+  private noteLeases(checks: readonly Check[], hooks: OutcomeHooks | undefined): OutcomeHooks['onResults'] {
+    return (results) => {
+      if (passesAll(checks, results)) {
+        const isHeld = (check: Check, i: number): boolean =>
+          takesLease(check) && results[i]?.allowed === true;
+        void this.fallback.renew(checks.filter(isHeld).filter(isCountedInMemory));
+      }
+      hooks?.onResults?.(results);
+    };
+  }
+
   /** One check with `onStoreError: 'deny'` fails the request; else those with `'memory'` decide it. */
   private async withoutStore(
     error: unknown,
@@ -74,11 +95,11 @@ export class FallbackStore extends StoreLayer implements Store {
     callFallback: (checks: Check[]) => MaybePromise<CheckResult[]>,
   ): Promise<CheckResult[]> {
     if (checks.some(({ onStoreError }) => onStoreError === 'deny')) throw error;
-    const counted = checks.filter(({ onStoreError }) => onStoreError === 'memory');
+    const counted = checks.filter(isCountedInMemory);
     const results = (await callFallback(counted.map((check) => this.share(check)))).values();
     return checks.map((check) => {
-      const result = check.onStoreError === 'memory' ? results.next().value : undefined;
-      return result ?? toResult(check, true, 0, 0, 'allow');
+      const result = isCountedInMemory(check) ? results.next().value : undefined;
+      return result ?? allowedWithoutCounter(check);
     });
   }
 
@@ -102,6 +123,24 @@ export class FallbackStore extends StoreLayer implements Store {
   }
 }
 
+function isCountedInMemory({ onStoreError }: Check): boolean {
+  return onStoreError === 'memory';
+}
+
+function takesLease({ kind, cost }: Check): boolean {
+  return kind.type === 'concurrency' && cost > 0;
+}
+
+function allowedWithoutCounter(check: Check): CheckResult {
+  const result = toResult(check, true, 0, 0, 'allow');
+  return check.kind.type === 'concurrency' ? { ...result, concurrency: true } : result;
+}
+
+/** A lease may be in both places: it is renewed in both. */
+function isSettledIn(source: Source, check: Check | undefined, result: CheckResult | undefined): boolean {
+  return result?.source === source || check?.kind.type === 'concurrency';
+}
+
 /** The checks whose results have this source, these results, and their costs. */
 function onlyFrom(
   source: Source,
@@ -109,6 +148,6 @@ function onlyFrom(
   results: readonly CheckResult[],
   costs: readonly number[],
 ): [Check[], CheckResult[], number[]] {
-  const hasSource = (_: unknown, i: number): boolean => results[i]?.source === source;
+  const hasSource = (_: unknown, i: number): boolean => isSettledIn(source, checks[i], results[i]);
   return [checks.filter(hasSource), results.filter(hasSource), costs.filter(hasSource)];
 }

@@ -59,6 +59,8 @@ class CounterList {
 
 /** The counters of one rule in one window. They expire in the order in which they were opened, or about in that of their last charge. */
 export class CounterGroup {
+  /** Whether its counters count leases. */
+  holdsLeases = false;
   private readonly byText = new Map<string, Counter>();
   /** All counters, the next to expire first. */
   readonly byExpiry = new CounterList('byExpiry');

@@ -11,7 +11,8 @@ const MAX_REMOVED = 2;
  *
  * No timer: each new counter removes a few expired ones, so that they go as fast as they come. If there is no room, the
  * group with the most counters drops one: the next to expire, and one that denies requests only if all of them do. So a
- * client that makes up keys can push out neither the counter that denies it nor the counters of other rules.
+ * client that makes up keys can push out neither the counter that denies it nor the counters of other rules. Counters of
+ * leases go last: their work is still running, and there are not more of them than requests that run.
  */
 export class Counters {
   /** How many there are, including expired ones that are not removed yet. */
@@ -34,8 +35,9 @@ export class Counters {
   }
 
   /** Opens the window of a check whose counter has none. */
-  open({ group: name, text, windowMs }: Check, nowMs: number): Counter {
+  open({ group: name, text, windowMs, kind }: Check, nowMs: number): Counter {
     const group = this.groupOf(name);
+    group.holdsLeases = kind.type === 'concurrency';
     const counter: Counter = {
       text,
       endsAtMs: nowMs + windowMs,
@@ -101,11 +103,15 @@ export class Counters {
         this.delete(first);
         return;
       }
-      if (largest === undefined || group.size > largest.size) largest = group;
+      if (largest === undefined || isEvictedBefore(group, largest)) largest = group;
     }
     const evicted = largest?.evictionCandidate;
     if (evicted === undefined) return;
     this.onEviction();
     this.delete(evicted);
   }
+}
+
+function isEvictedBefore(group: CounterGroup, other: CounterGroup): boolean {
+  return group.holdsLeases === other.holdsLeases ? group.size > other.size : other.holdsLeases;
 }

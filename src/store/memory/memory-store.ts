@@ -7,8 +7,10 @@ import {
   toSettledResult,
   toResult,
 } from '../../core/check.js';
+import { leaseOf } from '../../core/counter-kind.js';
 import { unitsAfter } from '../../core/counters/counting.js';
 import type { Log } from '../../core/log.js';
+import { groupChecks, inOriginalOrder } from '../../core/split-request.js';
 import type { Store, StoreHealth } from '../../core/store.js';
 import type { Counter } from './counter-group.js';
 import { Counters } from './counters.js';
@@ -106,8 +108,12 @@ export class MemoryStore implements Store {
   }
 
   renew(checks: readonly Check[]): boolean[] {
-    const nowMs = Math.floor(this.clock());
-    return checks.map((check) => this.mixed.renew(check, this.times(nowMs)));
+    const times = this.times(Math.floor(this.clock()));
+    const groups = groupChecks(checks, ({ key }) => key);
+    const renewed = groups.map(({ checks: ofKey }) =>
+      ofKey.slice(0, 1).flatMap((first) => this.mixed.renew(first, ofKey.map(leaseOf), times)),
+    );
+    return inOriginalOrder(groups, renewed);
   }
 
   reset(checks: readonly Check[]): void {
@@ -210,6 +216,7 @@ export class MemoryStore implements Store {
     nowMs: number,
   ): boolean {
     if (result === undefined || cost === undefined) return false;
+    if (check.kind.type === 'concurrency') return this.release(check, nowMs);
     const [charge, mixed] = [this.charges.get(result), this.mixedCharges.get(result)];
     this.charges.delete(result);
     this.mixedCharges.delete(result);
@@ -217,6 +224,13 @@ export class MemoryStore implements Store {
     if (charge !== undefined) this.settleFixed(check, charge, cost, nowMs);
     else if (mixed !== undefined) this.mixed.settle(check, mixed, cost, this.times(nowMs));
     return charge !== undefined || mixed !== undefined;
+  }
+
+  /** Releases a lease by its id. */
+  private release(check: Check, nowMs: number): boolean {
+    const counter = this.counters.get(check, nowMs);
+    if (counter !== undefined) this.mixed.settle(check, { counter, token: 0 }, 0, this.times(nowMs));
+    return true;
   }
 
   private settleFixed(check: Check, { counter, units }: Charge, cost: number, nowMs: number): void {

@@ -1,7 +1,7 @@
 import { capacityOf } from '../../core/counter-kind.js';
 import { type Check, type CheckResult, type Source, toMeasuredResult } from '../../core/check.js';
 import type { CalendarState } from '../../core/counters/calendar-window.js';
-import { type LeasesState, renewLease } from '../../core/counters/concurrency.js';
+import { type LeasesState, renewLeases } from '../../core/counters/concurrency.js';
 import {
   type Counter as Counted,
   countingOf,
@@ -102,21 +102,18 @@ export class MixedCounters {
     if (found === undefined) this.counters.tidy(check.group, times.nowMs);
   }
 
-  /** Gives a lease its full life again. Returns whether it was still there. */
-  renew(check: Check, times: Times): boolean {
+  /** Renews leases of one counter. Returns for each whether it was still there. */
+  renew(check: Check, ids: readonly string[], times: Times): boolean[] {
     this.isUsed = true;
     const { nowMs } = times;
     const counter = this.counters.get(check, nowMs) ?? this.counters.open(check, nowMs);
     const counted = load(counter, check, times);
-    const { state, wasThere } = renewLease(
-      stateAt(counted, check, nowMs) as LeasesState | undefined,
-      check,
-      nowMs,
-    );
-    counted.state = state;
+    const state = stateAt(counted, check, nowMs) as LeasesState | undefined;
+    const before = new Set(state?.leases.map(({ id }) => id));
+    counted.state = renewLeases(state, ids, check, nowMs);
     this.save({ check, counter, counted }, times);
     this.counters.tidy(check.group, nowMs);
-    return wasThere;
+    return ids.map((id) => before.has(id));
   }
 
   private resultOf(check: Check, decision: Decision | undefined): CheckResult {

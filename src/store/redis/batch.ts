@@ -1,4 +1,4 @@
-import { capacityOf } from '../../core/counter-kind.js';
+import { capacityOf, leaseOf } from '../../core/counter-kind.js';
 import { type Check, type CheckResult, isPlain } from '../../core/check.js';
 import type { MaybePromise } from '../../core/maybe-promise.js';
 import type { OutcomeHooks } from '../../core/store.js';
@@ -66,6 +66,8 @@ export interface CounterEntry extends CounterName {
   limit: number;
   /** The sum of their costs. */
   cost: number;
+  /** The leases that they take, in the order of arrival. */
+  leases: readonly string[];
   /** Its index among KEYS, from 1; 0 until the call is encoded. */
   keyIndex: number;
   /** Units used before the check that is read next; set when the reply is read. */
@@ -73,10 +75,12 @@ export interface CounterEntry extends CounterName {
   leftMs: number;
 }
 
+const NO_LEASES: readonly string[] = [];
+
 /** Up to this many counters, it takes less time to compare each than to look one up. */
 const MAX_COMPARED = 8;
 
-/** The requests of one call of lua/consume.lua. */
+/** The requests of one call of lua/consume.lua or lua/consume-mixed.lua. */
 export class Batch {
   requests: PendingRequest[] = [];
   /** Each counter once, in the order of arrival. */
@@ -156,10 +160,10 @@ export class Batch {
     this.changesCounters ||= cost > 0;
     // a peek never denies: its result is computed from the counter
     const limit = charging ? capacityOf(check) : Infinity;
-    const counter = this.find(check);
-    if (counter === undefined) return this.addCounter(check, limit, cost);
+    const counter = this.find(check) ?? this.addCounter(check, limit);
     counter.cost += cost;
     if (limit < counter.limit) counter.limit = limit;
+    if (cost > 0 && check.kind.type === 'concurrency') counter.leases = [...counter.leases, leaseOf(check)];
     return counter;
   }
 
@@ -176,9 +180,21 @@ export class Batch {
     return undefined;
   }
 
-  private addCounter(check: Check, limit: number, cost: number): CounterEntry {
+  private addCounter(check: Check, limit: number): CounterEntry {
     const { key, group, text, windowMs } = check;
-    const counter = { key, check, group, text, windowMs, limit, cost, keyIndex: 0, used: 0, leftMs: 0 };
+    const counter: CounterEntry = {
+      key,
+      check,
+      group,
+      text,
+      windowMs,
+      limit,
+      cost: 0,
+      leases: NO_LEASES,
+      keyIndex: 0,
+      used: 0,
+      leftMs: 0,
+    };
     this.counters.push(counter);
     if (this.byName !== undefined) this.byName.set(counter, counter);
     else if (this.counters.length > MAX_COMPARED) this.byName = mapOf(this.counters);

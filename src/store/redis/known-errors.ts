@@ -45,7 +45,7 @@ const KNOWN: readonly (readonly [RegExp, ErrorKind, hint: string])[] = [
   [
     /unknown (\w+ )?command/i,
     'refused',
-    'a command is renamed or disabled on the server: enable EVALSHA and EVAL, and the commands of the script: INCR, INCRBY, DECRBY, PTTL, PEXPIRE, PEXPIREAT, TIME, GET, SET, SETRANGE, DEL. A sentinel has none of these: set redis to { sentinels, name }',
+    'a command is renamed or disabled on the server: enable EVALSHA and EVAL, and the commands of the script: INCR, INCRBY, DECRBY, PTTL, PEXPIRE, PEXPIREAT, TIME, GET, SET, SETRANGE, DEL, ZADD, ZCOUNT, ZRANGEBYSCORE, ZREM, ZREMRANGEBYSCORE. A sentinel has none of these: set redis to { sentinels, name }',
   ],
   [
     /'select'/i,

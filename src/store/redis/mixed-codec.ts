@@ -26,15 +26,13 @@ export function encodeMixed(batch: Batch): { readonly keys: string[]; readonly a
   const { requests, counters } = batch;
   const isOneByOne = requests.some(needsOwnAnswers);
   const keys: string[] = [];
-  const runs: number[] = [];
+  const runs: (number | string)[] = [];
   for (const first of counters) {
     if (first.keyIndex !== 0) continue;
-    const before = keys.length;
-    for (const one of counters) {
-      if (one.keyIndex === 0 && isAlike(first, one)) one.keyIndex = keys.push(one.key);
-    }
+    const alike = counters.filter((one) => one.keyIndex === 0 && isAlike(first, one));
+    for (const one of alike) one.keyIndex = keys.push(one.key);
     const sum = isOneByOne || first.cost > Number.MAX_SAFE_INTEGER ? ONE_BY_ONE : first.cost;
-    runs.push(...runOf(first.check, first.limit, sum, keys.length - before));
+    runs.push(...runOf(first.check, first.limit, sum, alike));
   }
   return { keys, args: [JSON.stringify([requestsText(batch), ...runs])] };
 }
@@ -52,6 +50,7 @@ function needsOwnAnswers({ checks, counters, charging }: PendingRequest): boolea
 
 function isAlike(a: CounterEntry, b: CounterEntry): boolean {
   if (a.windowMs !== b.windowMs || a.limit !== b.limit || a.cost !== b.cost) return false;
+  if (a.leases.length !== b.leases.length) return false;
   const [one, other] = [a.check, b.check];
   return one.block === other.block && one.limit === other.limit && isSameKind(one.kind, other.kind);
 }
@@ -61,20 +60,30 @@ function isSameKind(a: CounterKind, b: CounterKind): boolean {
   return a === b || (a.type === 'token-bucket' && b.type === 'token-bucket' && a.burst === b.burst);
 }
 
-/** The numbers that counters have in common. */
-export function runOf(check: Check, limit: number, cost: number, keyCount: number): number[] {
+/**
+ * What counters have in common, and the leases of each.
+ * @param counters as many leases each
+ */
+export function runOf(
+  check: Check,
+  limit: number,
+  cost: number,
+  counters: readonly Pick<CounterEntry, 'leases'>[],
+): Values {
   const { kind, block, windowMs } = check;
   const code = KINDS[kind.type] + (block === undefined ? 0 : WITH_BLOCK);
-  const more = [...kindParts(check), ...blockParts(check)];
-  return [code, windowMs, sentLimit(limit), cost, keyCount, more.length, ...more];
+  const more = [...kindParts(check, counters), ...blockParts(check)];
+  return [code, windowMs, sentLimit(limit), cost, counters.length, more.length, ...more];
 }
 
-function kindParts({ kind, limit }: Check): number[] {
+function kindParts({ kind, limit }: Check, counters: readonly Pick<CounterEntry, 'leases'>[]): Values {
   switch (kind.type) {
     case 'calendar':
       return [kind.startsAtMs, kind.endsAtMs, kind.nextEndsAtMs];
     case 'token-bucket':
       return [Math.min(limit, Number.MAX_SAFE_INTEGER), sentLimit(kind.burst)];
+    case 'concurrency':
+      return [counters[0]?.leases.length ?? 0, ...counters.flatMap(({ leases }) => leases)];
     default:
       return [];
   }

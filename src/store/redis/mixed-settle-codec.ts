@@ -1,5 +1,5 @@
 import { type Check, type CheckResult, toSettledResult } from '../../core/check.js';
-import { capacityOf } from '../../core/counter-kind.js';
+import { capacityOf, leaseOf } from '../../core/counter-kind.js';
 import { unpackArray } from './message-pack.js';
 import { MODES, ONE_BY_ONE, runOf } from './mixed-codec.js';
 import type { SettledCharge } from './settle-codec.js';
@@ -14,18 +14,19 @@ export function encodeMixedSettlements(charges: readonly SettledCharge[]): {
   readonly keys: string[];
   readonly args: string[];
 } {
-  const keys: string[] = [];
-  const runs: number[] = [];
+  const counters = new Map<
+    string,
+    { readonly k: number; readonly check: Check; readonly leases: string[] }
+  >();
   let requests = '';
   for (const { check, token, cost } of charges) {
-    let k = keys.indexOf(check.key) + 1;
-    if (k === 0) {
-      k = keys.push(check.key);
-      runs.push(...runOf(check, check.limit, ONE_BY_ONE, 1));
-    }
-    requests += `-${k},${token},${check.cost},${MODES.settle},${cost},0,`;
+    const counter = counters.get(check.key) ?? { k: counters.size + 1, check, leases: [] };
+    counters.set(check.key, counter);
+    if (check.kind.type === 'concurrency') counter.leases.push(leaseOf(check));
+    requests += `-${counter.k},${token},${check.cost},${MODES.settle},${cost},0,`;
   }
-  return { keys, args: [JSON.stringify([requests, ...runs])] };
+  const runs = [...counters.values()].flatMap((one) => runOf(one.check, one.check.limit, ONE_BY_ONE, [one]));
+  return { keys: [...counters.keys()], args: [JSON.stringify([requests, ...runs])] };
 }
 
 /**

@@ -15,6 +15,7 @@ import { FullServers } from './full-servers.js';
 import { type HashTags, prefixWithTag } from './hash-tags.js';
 import { Probes } from './probes.js';
 import { isClient, type RedisOption } from './redis-option.js';
+import { Renewals } from './renewals.js';
 import { Settlements } from './settlements.js';
 import { Sender } from './sender.js';
 import { ServerHealth } from './server-health.js';
@@ -55,6 +56,7 @@ interface RedisStoreParts {
   readonly sender: Sender;
   readonly fullServers: FullServers;
   readonly settlements: Settlements;
+  readonly renewals: Renewals;
   readonly batches: BatchSender;
   readonly coalescer: Coalescer;
   readonly probes: Probes;
@@ -85,6 +87,7 @@ export class RedisStore implements Store {
     const fullServers = new FullServers();
     const limitedLog = log.limited(LOG_PERIOD_MS);
     const settlements = new Settlements({ sender, servers, health, timeoutMs, coalesce, log: limitedLog });
+    const renewals = new Renewals({ sender, servers, health, timeoutMs, log: limitedLog });
     const calls = new ConsumeCalls({ sender, servers, health, fullServers, log: limitedLog });
     const batches = new BatchSender(calls, settlements, timeoutMs);
     const coalescer = new Coalescer(new TurnWriter(client, batches), coalesce);
@@ -96,6 +99,7 @@ export class RedisStore implements Store {
       sender,
       fullServers,
       settlements,
+      renewals,
       batches,
       coalescer,
       probes,
@@ -130,7 +134,7 @@ export class RedisStore implements Store {
   }
 
   renew(checks: readonly Check[]): Promise<(boolean | undefined)[]> {
-    return Promise.resolve(checks.map(() => true));
+    return this.parts.renewals.renew(this.withHashTags(checks));
   }
 
   async reset(checks: readonly Check[]): Promise<void> {

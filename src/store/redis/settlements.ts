@@ -27,7 +27,7 @@ interface Charge {
   /** What the script returned for it. */
   readonly token: number;
   /** The deadline of the request. */
-  readonly deadline: Deadline;
+  readonly deadline: Deadline | undefined;
 }
 
 /** The charges of a request that are to be settled. */
@@ -81,7 +81,8 @@ export class Settlements {
   ): Promise<CheckResult[]> {
     const { charges, deadline } = this.takeCharges(checks, results, costs);
     const [first] = charges;
-    if (first === undefined) return [...results];
+    // a lease that cannot be released lapses
+    if (first === undefined || (charges.every(isLease) && this.isDown(first))) return [...results];
     const settled = new Map<CheckResult, CheckResult>();
     try {
       const limit = (isInTime ? deadline : undefined) ?? new Deadline(this.parts.timeoutMs);
@@ -112,14 +113,22 @@ export class Settlements {
     const charges: SettledCharge[] = [];
     let deadline: Deadline | undefined;
     results.forEach((result, i) => {
-      const [check, charge, cost] = [checks[i], this.charges.get(result), costs[i]];
-      if (check === undefined || charge === undefined || cost === undefined) return;
+      const [check, cost] = [checks[i], costs[i]];
+      if (check === undefined || cost === undefined) return;
+      const charge = this.chargeOf(check, result);
+      if (charge === undefined) return;
       this.charges.delete(result);
       deadline ??= charge.deadline;
       const { token } = charge;
       if (token > NO_TOKEN && needsSettling(check, cost)) charges.push({ check, result, token, cost });
     });
     return { charges, deadline };
+  }
+
+  /** A lease is released by its id, also if it is not known here that it was taken. */
+  private chargeOf({ lease }: Check, result: CheckResult): Charge | undefined {
+    const charge = this.charges.get(result);
+    return lease === undefined ? charge : { token: 0, deadline: charge?.deadline };
   }
 
   private async send(charges: readonly SettledCharge[]): Promise<CheckResult[]> {
@@ -143,11 +152,23 @@ export class Settlements {
     return inOriginalOrder(groups, await Promise.all(settled));
   }
 
+  /** Whether the server of a counter is not called at the moment. */
+  private isDown({ check }: SettledCharge): boolean {
+    const { servers, health } = this.parts;
+    return health.breakerOf(servers.of(check.key)).isOpen;
+  }
+
   private async call(way: typeof PLAIN, charges: readonly SettledCharge[]): Promise<unknown> {
     const { sender, servers, health, timeoutMs } = this.parts;
-    const server = servers.of(charges[0]?.check.key ?? '');
-    if (health.breakerOf(server).isOpen) throw health.toError();
+    const [first] = charges;
+    if (first === undefined) return undefined;
+    if (this.isDown(first)) throw health.toError();
+    const server = servers.of(first.check.key);
     const deadline = new Deadline(timeoutMs);
     return sender.call(way.script, { ...way.encode(charges), server, requests: 1, deadline });
   }
+}
+
+function isLease({ check }: SettledCharge): boolean {
+  return check.kind.type === 'concurrency';
 }

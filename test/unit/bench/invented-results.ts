@@ -157,6 +157,34 @@ const algorithms = {
     { name: 'ours, token bucket', passes: costs(2.8, 0.009), denied: costs(0.13, 0.0005) },
     { name: 'bursty, above the rate', passes: costs(14.2, 2), denied: costs(14.6, 2) },
   ],
+  settlements: [1, 32].map((checks) => ({
+    checks,
+    rows: [
+      kindRow('minimal script', 1),
+      kindRow('fixed window', 1.1),
+      kindRow('lease, passes', 2.9),
+      kindRow('lease, renewed', 1.4),
+      kindRow('token bucket, debt', 2.2),
+    ],
+  })),
+  requests: {
+    perSecond: 2000,
+    rows: [
+      { name: 'one limit', processUs: around(31, 2), redisUs: around(12, 1), calls: around(0.8, 0) },
+      { name: 'a lease', processUs: around(44.2, 3), redisUs: around(20, 1), calls: around(1.31, 0) },
+      {
+        name: 'one limit, before',
+        processUs: around(31.4, 2),
+        redisUs: around(12, 1),
+        calls: around(0.8, 0),
+      },
+    ],
+  },
+  settledPeers: [
+    { name: 'ours, charged and settled', ...costs(3.1, 0.02) },
+    { name: 'ours, no coalescing, taken and released', ...costs(12.3, 2) },
+    { name: 'flexible, charged', ...costs(6.2, 1) },
+  ],
 };
 
 const origin = {

@@ -166,6 +166,25 @@ describe('SplitStore', () => {
     expect(memory.size).toBe(0);
   });
 
+  it('renews the leases of each group in one call, and returns the outcomes in order', async () => {
+    const { store, calls } = make();
+    const lease = (key: string, id: string): Check =>
+      check(key, { kind: { type: 'concurrency' }, limit: 5, lease: id });
+    await store.consume([lease('a1', 'one'), lease('b1', 'two')]);
+    calls.splice(0);
+    const renewed = await store.renew([
+      lease('b1', 'two'),
+      lease('a1', 'new'),
+      lease('b2', 'new'),
+      lease('a1', 'one'),
+    ]);
+    expect(renewed).toEqual([true, false, false, true]);
+    expect(calls).toEqual([
+      ['renew', ['b1', 'b2']],
+      ['renew', ['a1', 'a1']],
+    ]);
+  });
+
   it('resets every group, even if one of them fails', async () => {
     const { store, memory, fail } = make();
     memory.consume([five('a'), five('b'), five('c')]);

@@ -1,0 +1,97 @@
+import type { Check } from '../../core/check.js';
+import type { LimitedLog } from '../../core/limited-log.js';
+import { Deadline } from './deadline.js';
+import { isMoving, ReplyError, toFailure } from './errors.js';
+import { renewLua } from './lua.generated.js';
+import { byKey, encodeRenewals, readRenewals } from './renew-codec.js';
+import { Script } from './script.js';
+import type { Sender } from './sender.js';
+import type { ServerHealth } from './server-health.js';
+import type { Servers } from './servers.js';
+
+const RENEW = new Script(renewLua);
+/** The maximum number of leases in one call, which blocks the server for about 0.2 ms. */
+const MAX_LEASES = 256;
+
+/** For each lease whether it was still there; `undefined` if it may not be renewed. */
+type Renewed = (boolean | undefined)[];
+
+export interface RenewalsParts {
+  readonly sender: Sender;
+  readonly servers: Servers;
+  readonly health: ServerHealth;
+  readonly log: LimitedLog;
+  readonly timeoutMs: number;
+}
+
+/** Renews leases by lua/renew.lua. */
+export class Renewals {
+  constructor(private readonly parts: RenewalsParts) {}
+
+  /** One call after the other, so that requests need not wait for all of them. */
+  async renew(checks: readonly Check[]): Promise<Renewed> {
+    const order = byKey(checks);
+    const renewed: Renewed = checks.map(() => undefined);
+    for (let from = 0; from < order.length; from += MAX_LEASES) {
+      const indexes = order.slice(from, from + MAX_LEASES);
+      const results = await this.renewSome(indexes.flatMap((index) => checks[index] ?? []));
+      indexes.forEach((index, i) => {
+        renewed[index] = results[i];
+      });
+    }
+    return renewed;
+  }
+
+  private async renewSome(checks: readonly Check[]): Promise<Renewed> {
+    try {
+      const reply = await this.call(checks);
+      const results = reply === undefined ? [] : readRenewals(checks, reply);
+      return results.map((result) => (typeof result === 'string' ? this.unreadable(result) : result));
+    } catch (error) {
+      const keys = new Set(checks.map(({ key }) => key));
+      if (keys.size > 1 && isMoving(error)) return this.renewByKeys(checks, keys);
+      this.logFailure(toFailure(error).message);
+      return checks.map(() => undefined);
+    }
+  }
+
+  /** While a slot moves, a call can have one key only. */
+  private async renewByKeys(checks: readonly Check[], keys: ReadonlySet<string>): Promise<Renewed> {
+    const calls = [...keys].map((key) => this.renewSome(checks.filter((check) => check.key === key)));
+    return (await Promise.all(calls)).flat();
+  }
+
+  /** Calls the script. If the server is not called at the moment, finds out whether it is back, or returns `undefined`. */
+  private async call(checks: readonly Check[]): Promise<unknown> {
+    const { sender, servers, health, timeoutMs } = this.parts;
+    const { keys, args } = encodeRenewals(checks);
+    const server = servers.of(keys[0] ?? '');
+    const breaker = health.breakerOf(server);
+    const isTrial = breaker.isOpen;
+    if (!breaker.admits()) {
+      health.logOutage();
+      return undefined;
+    }
+    try {
+      const deadline = new Deadline(timeoutMs);
+      const reply = await sender.call(RENEW, { keys, args, server, requests: 1, deadline });
+      if (isTrial) health.noteSuccess(breaker, true);
+      return reply;
+    } catch (error) {
+      if (isTrial && !isMoving(error)) health.noteFailure(breaker, error);
+      throw error;
+    }
+  }
+
+  private unreadable(error: string): undefined {
+    this.logFailure(toFailure(new ReplyError(error)).message);
+  }
+
+  private logFailure(message: string): void {
+    this.parts.log.error(
+      'FREQ_LIMIT_RENEWAL_FAILED',
+      message,
+      `Leases could not be renewed, so others may take their places: ${message}`,
+    );
+  }
+}
