@@ -7,7 +7,8 @@ const MAY_IMPORT = {
   rules: ['core', 'contexts'],
   decisions: ['core', 'nest', 'contexts', 'rules'],
   answers: ['core', 'nest', 'contexts', 'rules'],
-  plans: ['core', 'nest', 'contexts', 'rules', 'decisions', 'answers'],
+  leases: ['core', 'nest', 'contexts', 'rules', 'decisions'],
+  plans: ['core', 'nest', 'contexts', 'rules', 'decisions', 'leases', 'answers'],
   warnings: ['core', 'nest', 'contexts', 'rules', 'plans'],
   decorators: ['core', 'rules', 'decisions'],
 };

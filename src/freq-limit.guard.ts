@@ -20,6 +20,7 @@ import { DecisionSaver } from './decisions/decision-saver.js';
 import type { VerdictEvents } from './decisions/events.js';
 import { decideOnce } from './decisions/decide-once.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
+import { RequestLeases } from './leases/request-leases.js';
 import { checkGuard } from './nest/made-by-nest.js';
 import type { FreqLimitPlans } from './plans/plans.js';
 import { RequestDebugLog } from './rules/debug-log.js';
@@ -52,6 +53,7 @@ export class FreqLimitGuard implements CanActivate {
   private readonly headers: ResponseHeaders;
   private readonly exceptions: Exceptions;
   private readonly decisions: DecisionSaver;
+  private readonly leases: RequestLeases;
   private readonly debugLog = RequestDebugLog.ifEnabled();
 
   constructor(
@@ -67,6 +69,7 @@ export class FreqLimitGuard implements CanActivate {
     this.headers = new ResponseHeaders(http, options);
     this.exceptions = new Exceptions(options, this.headers);
     this.decisions = new DecisionSaver(store);
+    this.leases = new RequestLeases(store);
   }
 
   /**
@@ -118,12 +121,14 @@ export class FreqLimitGuard implements CanActivate {
   }
 
   private consume(
-    checks: PlannedCheck[] | MissingKey | undefined,
+    resolved: PlannedCheck[] | MissingKey | undefined,
     call: GuardedCall,
   ): boolean | Promise<boolean> {
-    if (checks === undefined) return true;
+    if (resolved === undefined) return true;
     const { context, adapter, plan } = call;
     try {
+      const hasLeases = plan.hasLeases && Array.isArray(resolved);
+      const checks = hasLeases ? this.leases.prepare(resolved, call) : resolved;
       this.debugLog?.checks(context, checks);
       if (!Array.isArray(checks)) return deny(this.exceptions.ofMissingKey(checks, context, adapter));
       if (checks.length === 0) return true;
@@ -144,6 +149,7 @@ export class FreqLimitGuard implements CanActivate {
     call: GuardedCall,
   ): boolean | Promise<boolean> {
     try {
+      if (call.plan.hasLeases) this.leases.hold(checks, results, call);
       const verdict = this.conclude(checks, results, call);
       return verdict.allowed
         ? true

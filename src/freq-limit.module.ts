@@ -33,6 +33,7 @@ import type { ResolvedOptions } from './freq-limit.options.js';
 import { resolveOptions } from './freq-limit.resolve-options.js';
 import { FreqLimitService } from './freq-limit.service.js';
 import { FirstInit, FirstInitModule } from './nest/first-init.js';
+import { LeaseKeeper } from './leases/lease-keeper.js';
 import { gatewayServers } from './nest/gateways.js';
 import { nestLog } from './nest/log.js';
 import { checkModule } from './nest/made-by-nest.js';
@@ -40,6 +41,7 @@ import { rejectBareImport, requireSingleRegistration } from './nest/single-regis
 import { documentDenials } from './plans/open-api.js';
 import { FreqLimitPlans } from './plans/plans.js';
 import { prepareHandlers } from './plans/prepare-handlers.js';
+import { unknownEnds } from './plans/unknown-ends.js';
 import { debugPlans } from './rules/debug-log.js';
 import { createStore } from './store/create-store.js';
 import { storeOrError, UnusableStore } from './store/unusable-store.js';
@@ -147,7 +149,8 @@ export class FreqLimitModule
   /** Then all mistakes are known. No other module is initialized yet, and nothing is opened. */
   private async stopIfWrong(): Promise<void> {
     const ofStore = this.store instanceof UnusableStore ? [this.store.error] : [];
-    const mistakes = new Mistakes([...ofStore, ...this.plans.errors()]);
+    const ends = unknownEnds(this.plans.guardedHandlers(), this.plans.fieldEnhancers());
+    const mistakes = new Mistakes([...ofStore, ...this.plans.errors(), ...ends]);
     mistakes.attempt(() => {
       requireSingleRegistration(this.modules);
     });
@@ -177,6 +180,7 @@ export class FreqLimitModule
   /** After the last request. */
   async onApplicationShutdown(): Promise<void> {
     this.adapters.unwatchConnections();
+    await LeaseKeeper.of(this.store).close();
     await this.store.close();
   }
 }

@@ -8,14 +8,7 @@ import type { HashKeys } from './core/key-hash.js';
 import type { FreqLimitHook, HookOptions } from './decisions/events.js';
 import type { PlanOptions } from './plans/plan-options.js';
 import type { NamedRules } from './rules/named-rules.js';
-import type {
-  Algorithm,
-  DenialMessage,
-  FreqLimitRule,
-  FromContext,
-  KeySpec,
-  OnMissingKey,
-} from './rules/rule.js';
+import type { Algorithm, DenialMessage, AnyRule, FromContext, KeySpec, OnMissingKey } from './rules/rule.js';
 import type { StoreOptions } from './store/create-store.js';
 import type { HashTag } from './store/redis/hash-tags.js';
 import type { RedisOption } from './store/redis/redis-option.js';
@@ -42,7 +35,7 @@ export interface FreqLimitOptions {
    * in `namedRules`.
    * @default none
    */
-  readonly rules?: readonly (FreqLimitRule | string)[] | undefined;
+  readonly rules?: readonly (AnyRule | string)[] | undefined;
   /**
    * Rules to refer to by name, as in `@FreqLimit('login')`. A referenced rule counts as if it were written there. All are
    * checked at start-up, even without a reference.

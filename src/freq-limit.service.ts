@@ -14,12 +14,15 @@ import { NamedCharges, type SettleableVerdict } from './decisions/charge.js';
 import type { VerdictEvents } from './decisions/events.js';
 import { RequestCharges } from './decisions/request-charges.js';
 import type { ResolvedOptions } from './freq-limit.options.js';
+import { type Held, type HoldResult, runHeld } from './leases/held-work.js';
+import { LeaseKeeper } from './leases/lease-keeper.js';
+import { takenBy } from './leases/taken.js';
 import { checkService } from './nest/made-by-nest.js';
 import type { FreqLimitPlans } from './plans/plans.js';
 import { type ShareCheck, withShares } from './rules/max-share.js';
+import type { FreqLimitCheck, HoldCheck } from './rules/service-check-types.js';
+import { notAFunction, tooManyArguments } from './rules/service-mistakes.js';
 import { type ConsumeOptions, readConsumeOptions } from './rules/service-options.js';
-import type { FreqLimitCheck } from './rules/service-check-types.js';
-import { tooManyArguments } from './rules/service-mistakes.js';
 import { ServiceChecks } from './rules/service-checks.js';
 import { logServiceWindows } from './warnings/window-warnings.js';
 
@@ -46,6 +49,7 @@ interface ServiceCall {
 @Injectable()
 export class FreqLimitService {
   private readonly checks: ServiceChecks;
+  private readonly leases: LeaseKeeper;
   private results = 0;
 
   constructor(
@@ -55,6 +59,7 @@ export class FreqLimitService {
     @Inject(FREQ_LIMIT_EVENTS) private readonly events: VerdictEvents,
   ) {
     checkService(FreqLimitService, events);
+    this.leases = LeaseKeeper.of(store);
     this.checks = new ServiceChecks(
       options,
       (controller, handler) => plans.rulesOf(controller, handler),
@@ -108,13 +113,37 @@ export class FreqLimitService {
   }
 
   /**
+   * Runs a function with a slot of each check with `concurrency`, if all checks allow it. Rates and slots are decided together,
+   * in one call of the store. The slots are released when the function has ended, also with an error.
+   * @param checks one check, or up to 1,000
+   * @param run gets the verdict, and a signal that aborts if a slot may be lost
+   * @returns `{ allowed: true, verdict, value }` with what the function returned, or `{ allowed: false, verdict }`
+   * @throws {FreqLimitError} as `consume` does
+   * @throws what the function throws
+   */
+  async hold<T>(
+    checks: HoldCheck | readonly HoldCheck[],
+    run: (held: Held) => T | PromiseLike<T>,
+  ): Promise<HoldResult<T>> {
+    if (typeof run !== 'function') throw notAFunction(run);
+    const resolved = this.checks.resolve(checks, 'hold');
+    const takenAtMs = this.leases.now();
+    const results = resolved.length === 0 ? [] : await this.yielding(this.store.consume(resolved));
+    const call = { checks: resolved, settles: false };
+    const verdict = resolved.length === 0 ? UNLIMITED : this.report(results, call);
+    if (!verdict.allowed) return { allowed: false, verdict };
+    const work = { ...takenBy(resolved, results), verdict, takenAtMs };
+    return { allowed: true, verdict, value: await runHeld(this.leases, work, run) };
+  }
+
+  /**
    * Returns what `consume` would return now, each check by itself, and charges nothing.
    * @param checks one check, or up to 1,000
    * @throws {FreqLimitError} as `consume` does
    */
-  peek(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<Verdict>;
+  peek(checks: HoldCheck | readonly HoldCheck[]): Promise<Verdict>;
   // other libraries have more arguments
-  async peek(checks: FreqLimitCheck | readonly FreqLimitCheck[], more?: unknown): Promise<Verdict> {
+  async peek(checks: HoldCheck | readonly HoldCheck[], more?: unknown): Promise<Verdict> {
     if (more !== undefined) throw tooManyArguments('peek', checks, more);
     const resolved = this.checks.resolve(checks, 'peek');
     if (resolved.length === 0) return UNLIMITED;
@@ -128,9 +157,9 @@ export class FreqLimitService {
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` if a check is wrong, for instance if its rule does not exist
    * @throws {FreqLimitError} `FREQ_LIMIT_STORE_FAILED` if the store cannot answer, whatever `onStoreError` is
    */
-  reset(checks: FreqLimitCheck | readonly FreqLimitCheck[]): Promise<void>;
+  reset(checks: HoldCheck | readonly HoldCheck[]): Promise<void>;
   // other libraries have more arguments
-  async reset(checks: FreqLimitCheck | readonly FreqLimitCheck[], more?: unknown): Promise<void> {
+  async reset(checks: HoldCheck | readonly HoldCheck[], more?: unknown): Promise<void> {
     if (more !== undefined) throw tooManyArguments('reset', checks, more);
     const resolved = this.checks.resolve(checks, 'reset');
     if (resolved.length > 0) await this.store.reset(resolved);

@@ -19,10 +19,13 @@ export type { FreqLimitModuleExtras, FreqLimitOptionsFactory } from './freq-limi
 export type { FreqLimitOptions } from './freq-limit.options.js';
 export type { FreqLimitEvent, FreqLimitHook } from './decisions/events.js';
 export { FreqLimitService } from './freq-limit.service.js';
+export type { Held, HoldResult } from './leases/held-work.js';
 export type { ConsumeOptions } from './rules/service-options.js';
 export type {
+  ConcurrencyCheck,
   CounterCheck,
   FreqLimitCheck,
+  HoldCheck,
   RuleCheck,
   SimpleCheck,
   TokenBucketCheck,
@@ -42,9 +45,13 @@ export type { HeadersOption } from './answers/headers.js';
 export type {
   ActualCost,
   Algorithm,
+  AnyNamedRule,
+  AnyRule,
+  ConcurrencyRule,
   CountWhen,
   DenialMessage,
   FreqLimitRule,
+  HoldFor,
   KeyPart,
   KeySpec,
   KeyValue,

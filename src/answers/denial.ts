@@ -16,6 +16,8 @@ export interface Denial {
   readonly rules: readonly string[];
 }
 
+const TOO_MANY = 'Too many requests.';
+const AT_ONCE = 'Too many requests at once.';
 const ABOVE_SHARE = 'This request costs more than one request may use of a limit, so it cannot pass.';
 
 /** The denial of a verdict by itself, without the options of its rules. */
@@ -26,7 +28,7 @@ export function defaultDenial(verdict: Verdict): Denial {
     statusCode: 429,
     message: denying.some(({ aboveMaxShare }) => aboveMaxShare)
       ? ABOVE_SHARE
-      : `Too many requests. Try again in ${durationInWords(retryAfter)}.`,
+      : `${verdict.tightest?.concurrency ? AT_ONCE : TOO_MANY} Try again in ${durationInWords(retryAfter)}.`,
     retryAfter,
     rules: denying.map(({ name }) => name),
   };

@@ -110,14 +110,14 @@ function draftHeaders(
   const policies: Policy[] = [];
   let limits = '';
   for (const result of results) {
-    const { remaining, resetAfterMs, source, cost, partitionKey } = result;
+    const { remaining, resetAfterMs, source, cost, partitionKey, concurrency } = result;
     if (hasNoLimit(result) || source !== 'store') continue;
     const policy = policyOf(result);
     policies.push(partitionKey === undefined ? policy : withPartitionKey(policy, partitionKey));
     if (limits !== '') limits += ', ';
     limits += `${policy.name}${available}${integer(remaining)}`;
-    // without an open window there is no time, and the draft allows to leave it out
-    if (resetAfterMs > 0) limits += `${window}${integer(seconds(resetAfterMs))}`;
+    // without an open window there is no time, and with concurrency it is not known: the draft allows to leave it out
+    if (resetAfterMs > 0 && concurrency !== true) limits += `${window}${integer(seconds(resetAfterMs))}`;
     if (hasCost && cost !== 1) limits += `;c=${integer(cost)}`;
     if (partitionKey !== undefined) limits += `;pk=:${partitionKey}:`;
   }
@@ -134,21 +134,31 @@ interface Policy {
   readonly limit: number;
   readonly burst: number | undefined;
   readonly windowMs: number;
+  readonly concurrency: true | undefined;
   readonly name: string;
   readonly text: string;
 }
+
+/** The quota unit of a rule without a window. */
+const CONCURRENT_REQUESTS = ';qu="concurrent-requests"';
 
 /** By the names of rules, of which an application has few. */
 const known = new Map<string, Policy>();
 
 function policyOf(result: ShownResult): Policy {
-  const { name, limit, burst, windowMs } = result;
+  const { name, limit, burst, windowMs, concurrency } = result;
   const policy = known.get(name);
-  if (policy?.limit === limit && policy.burst === burst && policy.windowMs === windowMs) return policy;
-  const text = `"${name}";q=${integer(quotaOf(result))};w=${integer(secondsOfQuota(result))}`;
-  const made = { limit, burst, windowMs, name: `"${name}"`, text };
+  if (policy !== undefined && isOf(policy, result)) return policy;
+  const unit = concurrency ? CONCURRENT_REQUESTS : `;w=${integer(secondsOfQuota(result))}`;
+  const text = `"${name}";q=${integer(quotaOf(result))}${unit}`;
+  const made = { limit, burst, windowMs, concurrency, name: `"${name}"`, text };
   known.set(name, made);
   return made;
+}
+
+function isOf(policy: Policy, { limit, burst, windowMs, concurrency }: ShownResult): boolean {
+  if (policy.limit !== limit || policy.burst !== burst) return false;
+  return policy.windowMs === windowMs && policy.concurrency === concurrency;
 }
 
 /** The most units that can be available. */

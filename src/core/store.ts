@@ -67,7 +67,8 @@ export interface Store {
 
   /**
    * Renews the leases of these checks, which each have a `lease`. Each has its full life again, also if it had lapsed: the work
-   * that it is for is still running, so the count includes it even above the limit. Throws nothing.
+   * that it is for is still running, so the count includes it even above the limit. Throws nothing. A lease that is released
+   * after this call stays released.
    *
    * @returns for each check whether its lease was still there; `undefined` where the store did not answer, so that the lease
    *   may not be renewed

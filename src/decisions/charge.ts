@@ -1,3 +1,4 @@
+import type { Check } from '../core/check.js';
 import { conversionHint } from '../core/conversion-hint.js';
 import { formatForLog, type FreqLimitError, invalidCheck } from '../core/errors.js';
 import { nearestName } from '../core/nearest-name.js';
@@ -117,13 +118,17 @@ export class NamedCharges {
   }
 
   private costOf(name: string): number {
-    const { checks = [] } = this.charges?.charged ?? {};
-    return checks.find((check) => check.name === name)?.cost ?? 0;
+    return this.checksOf(name)[0]?.[1].cost ?? 0;
   }
 
   private indexesOf(name: string): number[] {
-    const { checks = [] } = this.charges?.charged ?? {};
-    return checks.flatMap((check, index) => (check.name === name ? [index] : []));
+    return this.checksOf(name).map(([index]) => index);
+  }
+
+  /** A slot of a rule with `concurrency` is released when the request ends, so it has nothing to settle. */
+  private checksOf(name: string): (readonly [index: number, check: Check])[] {
+    const all = [...(this.charges?.charged.checks ?? []).entries()];
+    return all.filter(([, check]) => check.name === name && check.kind.type !== 'concurrency');
   }
 
   private unknown(name: string): FreqLimitError {

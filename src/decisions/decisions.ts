@@ -124,8 +124,11 @@ function lastOf(context: ExecutionContext): SavedDecision | undefined {
   return saved.get(callIdentityOf(context))?.findLast((one) => isOf(one, context));
 }
 
+/** The parts of a call that are compared to find out whether something belongs to it. */
+export type CallParts = Pick<SavedDecision, 'classRef' | 'handler' | 'args'>;
+
 /** Several handlers may be called with the same object, so class, handler and arguments are compared. */
-function isOf({ classRef, handler, args }: SavedDecision, context: ExecutionContext): boolean {
+export function isOf({ classRef, handler, args }: CallParts, context: ExecutionContext): boolean {
   if (classRef !== context.getClass() || handler !== context.getHandler()) return false;
   return isSame(args, context.getArgs());
 }

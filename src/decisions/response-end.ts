@@ -53,7 +53,7 @@ export function isAborted(response: unknown): boolean {
 }
 
 /** Node's response: Fastify's reply contains it, Express's response is it. */
-function rawOf(response: unknown): Partial<NodeResponse> {
+export function rawOf(response: unknown): Partial<NodeResponse> {
   const { raw = response } = Object(response) as { readonly raw?: unknown };
   return Object(raw) as Partial<NodeResponse>;
 }

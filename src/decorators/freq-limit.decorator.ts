@@ -1,12 +1,5 @@
 import { declareReference, declareRule, nextOrder } from '../rules/metadata.js';
-import type {
-  CalendarWindow,
-  FreqLimitRule,
-  FromContext,
-  KeySpec,
-  RuleChanges,
-  Window,
-} from '../rules/rule.js';
+import type { AnyRule, CalendarWindow, FromContext, KeySpec, RuleChanges, Window } from '../rules/rule.js';
 import { classOrMethodDecorator } from './class-or-method.js';
 import { rejectWithoutParentheses } from './decorated-place.js';
 import { readRuleArguments } from './rule-arguments.js';
@@ -31,9 +24,9 @@ type ChangesOf<Name> = Name extends Window
  * Wrong rules stop the application at start-up, with an error that names the class, the method, the option and what is
  * expected.
  *
- * @param rule at least `window` and `limit`
+ * @param rule at least `window` and `limit`, or `concurrency`
  */
-export function FreqLimit(rule: FreqLimitRule): ClassDecorator & MethodDecorator;
+export function FreqLimit(rule: AnyRule): ClassDecorator & MethodDecorator;
 /**
  * Limits how many requests a handler may get, or all handlers of a controller together:
  * `@FreqLimit('1m', 1, 'phone:{body.phone}')`. Several of these decorators add up. Requests over the limit get 429. Wrong

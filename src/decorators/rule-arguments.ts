@@ -2,7 +2,7 @@ import { formatForLog } from '../core/errors.js';
 import { calendarText, isCalendarUnit } from '../rules/any-window.js';
 import { looksLikeCalendarWindow } from '../rules/calendar/read-calendar-window.js';
 import { copyRule } from '../rules/copy-rule.js';
-import type { FreqLimitRule } from '../rules/rule.js';
+import type { AnyRule } from '../rules/rule.js';
 import { looksLikeRule, mistakeIn } from '../rules/rule-mistakes.js';
 import { RULE_NAME } from '../rules/validators.js';
 import { looksLikeWindow } from '../rules/window.js';
@@ -10,7 +10,7 @@ import { WrongArguments } from '../rules/wrong-arguments.js';
 
 /** What the arguments of `@FreqLimit` mean: a rule, or a rule of `namedRules` and the changes to it. */
 export type RuleArguments =
-  | { readonly rule: FreqLimitRule; readonly named?: undefined }
+  | { readonly rule: AnyRule; readonly named?: undefined }
   | { readonly named: string; readonly changes: object };
 
 /** Reads the arguments of `@FreqLimit`. Wrong values of options are found when the rule is planned. */
@@ -109,6 +109,6 @@ function isObject(value: unknown): value is object {
 }
 
 /** The value is checked when the rule is planned. */
-function asRule(value: unknown): FreqLimitRule {
-  return value as FreqLimitRule;
+function asRule(value: unknown): AnyRule {
+  return value as AnyRule;
 }

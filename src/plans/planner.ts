@@ -4,7 +4,7 @@ import { nestLog } from '../nest/log.js';
 import { NamedRuleSet } from '../rules/named-rules.js';
 import { type HandlerTraits, type Level, planOf } from '../rules/plan.js';
 import type { DeclaredRule, Owner } from '../rules/planned-rule.js';
-import type { FreqLimitRule } from '../rules/rule.js';
+import type { AnyRule } from '../rules/rule.js';
 import { ValueWatches } from '../rules/value-watch.js';
 import type { PlanOptions } from './plan-options.js';
 import { PlanResult } from './plan-result.js';
@@ -67,11 +67,10 @@ export class Planner {
 
 function declaredByModule({ rules, errors }: PlanOptions): DeclaredRule[] {
   const error = errors?.get('rules');
-  if (error !== undefined)
-    return [{ rule: {} as FreqLimitRule, level: 'app', place: 'FreqLimitModule', error }];
+  if (error !== undefined) return [{ rule: {} as AnyRule, level: 'app', place: 'FreqLimitModule', error }];
   return rules.map((rule, index) => {
     const place = `rules[${index}] of FreqLimitModule`;
     if (typeof rule !== 'string') return { rule, level: 'app', place };
-    return { named: rule, rule: {} as FreqLimitRule, level: 'app', place };
+    return { named: rule, rule: {} as AnyRule, level: 'app', place };
   });
 }

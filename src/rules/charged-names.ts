@@ -1,5 +1,6 @@
 import { formatForLog, invalidRule } from '../core/errors.js';
 import { nearestName } from '../core/nearest-name.js';
+import { hasConcurrency } from './concurrency.js';
 import type { DeclaredRule } from './planned-rule.js';
 
 /** The name of a rule in `@FreqLimitCharge(name)`. */
@@ -19,6 +20,11 @@ export function rejectUnknownCharge(
   rules: readonly DeclaredRule[],
   nameOf: (rule: DeclaredRule) => string | undefined,
 ): void {
+  if (rules.some((one) => nameOf(one) === name && hasConcurrency(one.rule))) {
+    throw invalidRule(
+      `${place}: the rule ${formatForLog(name)} has concurrency: its slot is released when the request ends, and there is nothing to settle`,
+    );
+  }
   const known = [...new Set(rules.map(nameOf).filter((one) => one !== undefined))];
   // a rule that is not known may have the name
   if (known.includes(name) || rules.some(({ error }) => error !== undefined)) return;

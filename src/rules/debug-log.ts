@@ -4,11 +4,10 @@ import type { CheckResult } from '../core/check.js';
 import { formatForLog, oneLine } from '../core/errors.js';
 import type { Verdict } from '../core/verdict.js';
 import { isAboveAll } from './block.js';
-import { kindText, kindTexts, valueText, windowText } from './kind-text.js';
+import { kindTexts, spanText, valueText, windowText } from './kind-text.js';
 import type { Plan } from './plan.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { MissingKey, PlannedCheck } from './to-checks.js';
-import { windowName } from './window.js';
 
 /** Writes to stderr if the environment variable `NODE_DEBUG` contains `freq-limit`. */
 const log = debuglog('freq-limit');
@@ -93,12 +92,13 @@ function checksText(checks: readonly PlannedCheck[] | MissingKey): string {
 }
 
 function checkText(check: PlannedCheck): string {
-  const { name, key, windowMs, cost, aboveShare } = check;
+  const { name, key, cost, aboveShare } = check;
   const { limit, kind } = aboveShare ?? check;
   const above = aboveShare === undefined ? 'the limit' : 'maxShare';
   const isAbove = aboveShare !== undefined || isAboveAll(cost, limit, kind);
   const problem = isAbove ? `, which is above ${above}, so it never passes` : '';
-  return `"${name}" cost ${cost}${problem}, limit ${limit} per ${windowName(windowMs)}${kindText(kind)}, key ${key}`;
+  const span = spanText({ ...check, kind });
+  return `"${name}" cost ${cost}${problem}, limit ${limit} ${span}, key ${key}`;
 }
 
 function resultText(result: CheckResult): string {

@@ -52,7 +52,7 @@ export function evaluate<T>(
 }
 
 /** An option that may be a function. */
-type Property = 'window' | 'timeZone' | 'limit' | 'cost' | 'burst';
+type Property = 'window' | 'timeZone' | 'limit' | 'concurrency' | 'cost' | 'burst';
 
 /** The constant itself, or the result of the function. */
 export function constantOrResult(
@@ -97,7 +97,11 @@ function withoutCalendar(window: unknown): unknown {
 }
 
 /** @throws {FreqLimitError} `FREQ_LIMIT_RULE_FAILED` */
-export function validCount(rule: PlannedRule, property: 'limit' | 'cost' | 'burst', value: unknown): number {
+export function validCount(
+  rule: PlannedRule,
+  property: 'limit' | 'concurrency' | 'cost' | 'burst',
+  value: unknown,
+): number {
   if (COUNT.test(value)) return value;
   const problem = `the ${property} function returned ${formatForLog(value)}, which is not ${COUNT.expected}`;
   throw failed(rule, problem + conversionHint(value, COUNT.test));

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { methodAt } from './methods.js';
-import type { FreqLimitRule } from './rule.js';
+import type { AnyRule } from './rule.js';
 
 // What our decorators declare, as metadata of the class or of its prototype. The keys are strings and not symbols, so that
 // the module of one copy of this package sees the decorators of another. The stored values are a contract between versions: a
@@ -43,12 +43,7 @@ export function nextOrder(): number {
 }
 
 /** Stores a rule. */
-export function declareRule(
-  rule: FreqLimitRule,
-  order: number,
-  target: Target,
-  handler: string | undefined,
-): void {
+export function declareRule(rule: AnyRule, order: number, target: Target, handler: string | undefined): void {
   add(RULES, { order, value: rule }, target, handler);
 }
 
@@ -94,8 +89,8 @@ export function markMethod(method: object, target: Target, handler: string): voi
 }
 
 /** The rules declared at one place. */
-export function rulesAt(target: Target, handler?: string): readonly Declaration<FreqLimitRule>[] {
-  return ownMetadata(RULES, target, handler) as readonly Declaration<FreqLimitRule>[];
+export function rulesAt(target: Target, handler?: string): readonly Declaration<AnyRule>[] {
+  return ownMetadata(RULES, target, handler) as readonly Declaration<AnyRule>[];
 }
 
 /** The skips declared at one place. */

@@ -1,4 +1,5 @@
 import { type OptionEntry, OptionTable } from '../core/option-table.js';
+import { entriesWithConcurrency, hasConcurrency } from './concurrency.js';
 import { ENTRIES, keyOf, type RuleReader } from './plan-rule.js';
 import type { RuleDefaults } from './planned-rule.js';
 import { RULE_HINTS } from './rule-hints.js';
@@ -14,6 +15,10 @@ const NAME_ELSEWHERE: OptionEntry = {
 const EXCEPT_NAME = { ...ENTRIES, name: NAME_ELSEWHERE };
 
 const NAMED_RULE = new OptionTable(EXCEPT_NAME, RULE_HINTS);
+const WITH_CONCURRENCY = new OptionTable(
+  { ...entriesWithConcurrency(ENTRIES), name: NAME_ELSEWHERE },
+  RULE_HINTS,
+);
 /** A reference may leave out any option. */
 const CHANGES = new OptionTable(
   Object.fromEntries(
@@ -27,7 +32,7 @@ const CHANGES = new OptionTable(
  * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE` with a line for each wrong option
  */
 export function checkNamedRule(rule: unknown, reader: RuleReader, defaults: RuleDefaults): void {
-  const { values, errors } = NAMED_RULE.readAll(rule, reader);
+  const { values, errors } = (hasConcurrency(rule) ? WITH_CONCURRENCY : NAMED_RULE).readAll(rule, reader);
   findContradictions(values, errors, reader, defaults.algorithm);
   keyOf(values, errors, reader, defaults);
 }

@@ -6,17 +6,17 @@ import { looksLikeWindow } from './window.js';
 import type { Level } from './plan.js';
 import { checkChanges, checkNamedRule } from './named-rule-options.js';
 import type { DeclaredRule, RuleDefaults } from './planned-rule.js';
-import type { FreqLimitRule, NamedRule } from './rule.js';
+import type { AnyNamedRule, AnyRule } from './rule.js';
 import { RULE_NAME } from './validators.js';
 
 /** Rules by name, for the module's option `namedRules`. A name must not look like a window. */
-export type NamedRules = Readonly<Record<string, NamedRule>>;
+export type NamedRules = Readonly<Record<string, AnyNamedRule>>;
 
 const PLACE = 'namedRules of FreqLimitModule';
 
 /** The module's named rules. Each is checked once. A wrong one is a mistake here, and every reference to it fails. */
 export class NamedRuleSet {
-  private readonly byName = new Map<string, FreqLimitRule | FreqLimitError>();
+  private readonly byName = new Map<string, AnyRule | FreqLimitError>();
 
   constructor(
     rules: NamedRules,
@@ -53,12 +53,12 @@ export class NamedRuleSet {
       checkChanges(changes, reader);
     });
     const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-    const changed = { ...rule, ...Object.fromEntries(given), name: named } as FreqLimitRule;
+    const changed = { ...rule, ...Object.fromEntries(given), name: named } as AnyRule;
     const keyPlace = given.some(([option]) => option === 'key') ? place : placeOf(named);
     return { rule: changed, level, place, keyPlace, error: mistakes.error };
   }
 
-  private find(name: string, place: string): FreqLimitRule {
+  private find(name: string, place: string): AnyRule {
     const rule =
       this.byName.get(name) ?? this.defaults.errors?.get('namedRules') ?? this.unknownName(name, place);
     if (rule instanceof FreqLimitError) throw rule;
@@ -76,7 +76,7 @@ export class NamedRuleSet {
   }
 
   /** The rule with its name, or its error. */
-  private check(name: string, given: unknown): FreqLimitRule | FreqLimitError {
+  private check(name: string, given: unknown): AnyRule | FreqLimitError {
     const mistakes = new Mistakes();
     mistakes.attempt(() => {
       checkName(name);
@@ -84,7 +84,7 @@ export class NamedRuleSet {
     mistakes.attempt(() => {
       checkNamedRule(given, new OptionReader(placeOf(name), invalidRule), this.defaults);
     });
-    return mistakes.error ?? ({ ...copyRule(given as object), name } as FreqLimitRule);
+    return mistakes.error ?? ({ ...copyRule(given as object), name } as AnyRule);
   }
 }
 

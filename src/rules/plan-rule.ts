@@ -5,6 +5,7 @@ import { type EntriesFor, type OptionErrors, OptionTable, type OptionValues } fr
 import { aFunction, BOOLEAN, COUNT, either, OptionReader, wholeNumber } from '../core/validate.js';
 import { type AnyWindow, readAnyWindow } from './any-window.js';
 import { blockOf, readBlockFor, readLength } from './block.js';
+import { countingOptions, entriesWithConcurrency, hasConcurrency, HOLD_FOR } from './concurrency.js';
 import { COUNT_WHEN, toShouldCount } from './count-when.js';
 import { compileKey } from './key/compile-key.js';
 import type { CompiledKey } from './key/key-types.js';
@@ -14,7 +15,7 @@ import type { DeclaredRule, Owner, PlannedRule, RuleDefaults } from './planned-r
 import { countersOf, keyPrefixes, spanOf } from './rule-counters.js';
 import { RULE_HINTS } from './rule-hints.js';
 import { idOf } from './rule-id.js';
-import { findContradictions, kindOf } from './rule-kind.js';
+import { findContradictions, type KindName, kindOf } from './rule-kind.js';
 import { mistakeIn } from './rule-mistakes.js';
 import type { ActualCost, FreqLimitRule } from './rule.js';
 import {
@@ -48,6 +49,8 @@ export const ENTRIES = {
   burst: { validator: COUNT_OR_FUNCTION, default: undefined },
   blockFor: { parse: readBlockFor, default: undefined },
   forgiveAfter: { parse: readLength, default: undefined },
+  concurrency: { validator: COUNT_OR_FUNCTION, default: undefined },
+  holdFor: { validator: HOLD_FOR, default: undefined },
   countDenied: { validator: BOOLEAN, default: undefined },
   onStoreError: { validator: ON_STORE_ERROR, default: undefined },
   skipIf: { validator: FROM_CONTEXT, default: undefined },
@@ -59,6 +62,7 @@ export const ENTRIES = {
 } as const satisfies EntriesFor<FreqLimitRule>;
 
 const OPTIONS = new OptionTable(ENTRIES, RULE_HINTS);
+const WITH_CONCURRENCY = new OptionTable(entriesWithConcurrency(ENTRIES), RULE_HINTS);
 
 type RuleOptions = OptionValues<typeof ENTRIES>;
 export type RuleReader = OptionReader<FreqLimitError>;
@@ -69,14 +73,15 @@ export type RuleReader = OptionReader<FreqLimitError>;
  * expected
  */
 export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDefaults): PlannedRule {
-  const { options, key } = readRule(declared, defaults);
+  const { options: given, key } = readRule(declared, defaults);
+  const options = countingOptions(given);
   const { name, scope = declared.level, window, limit, burst } = options;
   const kindName = kindOf(options, defaults.algorithm);
   const id = idOf({ name, scope, window, kindName, key }, owner);
   const keyPrefixFor = keyPrefixes(defaults.namespace, id, { window, kindName });
   return {
     declaredName: name,
-    name: name ?? nameOfWindow(window),
+    name: name ?? defaultName(window, kindName),
     place: declared.place,
     keyPlace: options.key === undefined ? DEFAULT_KEY : (declared.keyPlace ?? declared.place),
     level: declared.level,
@@ -88,6 +93,7 @@ export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDef
     kindName,
     limit,
     burst,
+    holdFor: options.holdFor ?? 'request',
     block: options.shadow ? undefined : blockOf(options.blockFor, options.forgiveAfter),
     cost: options.cost,
     actualCost: options.actualCost,
@@ -109,7 +115,8 @@ export function planRule(declared: DeclaredRule, owner: Owner, defaults: RuleDef
   };
 }
 
-function nameOfWindow(window: AnyWindow): string {
+function defaultName(window: AnyWindow, kindName: KindName): string {
+  if (kindName === 'concurrency') return kindName;
   if (typeof window === 'object') return window.calendar.unit;
   return typeof window === 'number' ? windowName(window) : 'limit';
 }
@@ -123,7 +130,7 @@ function readRule({ rule, place }: DeclaredRule, defaults: RuleDefaults): RuleAn
   const mistake = mistakeIn(rule);
   if (mistake !== undefined) throw invalidRule(`${place}: ${mistake}`);
   const reader = new OptionReader(place, invalidRule);
-  const { values, errors } = OPTIONS.readAll(rule, reader);
+  const { values, errors } = (hasConcurrency(rule) ? WITH_CONCURRENCY : OPTIONS).readAll(rule, reader);
   findContradictions(values, errors, reader, defaults.algorithm);
   return { options: values, key: keyOf(values, errors, reader, defaults) };
 }

@@ -59,6 +59,8 @@ export interface Plan {
   readonly keepsDecision: boolean;
   /** Whether a rule is a shadow rule. */
   readonly hasShadows: boolean;
+  /** Whether a rule has `concurrency`. */
+  readonly hasLeases: boolean;
   /** Whether a rule has `maxShare`. */
   readonly hasShares: boolean;
   /** The part that is declared on the handler itself; `undefined` if nothing is. */
@@ -131,6 +133,7 @@ function toPlan(
     redirects,
     keepsDecision: settlesByOutcome || showsVerdict || showsCharges,
     hasShadows: rules.some(({ shadow }) => shadow),
+    hasLeases: rules.some(({ kindName }) => kindName === 'concurrency'),
     hasShares: rules.some(({ maxShare }) => maxShare !== undefined),
     handlerOnly,
   };
@@ -200,15 +203,18 @@ function rejectSharedCounters(rules: readonly PlannedRule[], attempt: Attempt): 
     if (other === undefined) continue;
     attempt(() => {
       throw invalidRule(
-        `${rule.place}: two rules without a name have the window ${rule.name}${algorithmText(rule)} and the key ${rule.key.spec}, so they would share a counter ` +
+        `${rule.place}: two rules without a name have ${windowText(rule)} and the key ${rule.key.spec}, so they would share a counter ` +
           `(the other: ${other.place}); give one of them a name`,
       );
     });
   }
 }
 
-function algorithmText({ kindName }: PlannedRule): string {
-  return kindName === 'sliding-window' || kindName === 'token-bucket' ? `, the algorithm ${kindName}` : '';
+function windowText({ name, kindName }: PlannedRule): string {
+  if (kindName === 'concurrency') return 'concurrency';
+  const algorithm =
+    kindName === 'sliding-window' || kindName === 'token-bucket' ? `, the algorithm ${kindName}` : '';
+  return `the window ${name}${algorithm}`;
 }
 
 /** Headers distinguish rules by name: of two rules without a name and with the same window, the second is `1m-2`. */

@@ -11,8 +11,9 @@ import type { ValueWatch } from './value-watch.js';
 import type {
   Algorithm,
   DenialMessage,
-  FreqLimitRule,
+  AnyRule,
   FromContext,
+  HoldFor,
   OnMissingKey,
   Outcome,
   Scope,
@@ -20,7 +21,7 @@ import type {
 
 /** A rule as it was declared, and where. */
 export interface DeclaredRule {
-  readonly rule: FreqLimitRule;
+  readonly rule: AnyRule;
   /** The entry of `namedRules` that is referred to; `rule` is then what the reference changes. */
   readonly named?: string | undefined;
   /** The level at which the rule is declared. It is also the rule's scope unless the rule has another. */
@@ -36,7 +37,7 @@ export interface DeclaredRule {
 /** The module's options that apply to a rule without its own. */
 export interface RuleDefaults {
   readonly namespace: string;
-  readonly defaultKey: FreqLimitRule['key'];
+  readonly defaultKey: AnyRule['key'];
   readonly onMissingKey: OnMissingKey;
   readonly countDenied: boolean;
   readonly onStoreError: OnStoreError;
@@ -82,7 +83,10 @@ export interface PlannedRule {
   /** The length of the window in milliseconds, the time zone of a calendar, or the function that returns it. */
   readonly span: number | string | FromContext<unknown>;
   readonly kindName: KindName;
+  /** The limit, or the concurrency. */
   readonly limit: number | FromContext<unknown>;
+  /** How long a request holds its slot of a rule with `concurrency`; of no meaning for other rules. */
+  readonly holdFor: HoldFor;
   /** Of a token bucket; `undefined` if it is the limit. */
   readonly burst: number | FromContext<unknown> | undefined;
   /** `undefined` also for a shadow rule, which begins no block. */

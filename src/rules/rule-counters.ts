@@ -3,6 +3,7 @@ import type { Calendar } from '../core/calendar/calendar.js';
 import { type ZonedCalendar, zonedCalendar } from '../core/calendar/zoned-calendar.js';
 import { keyPrefix, windowPart } from '../core/counter-key.js';
 import {
+  CONCURRENCY,
   type CounterKind,
   FIXED_WINDOW,
   type SlidingWindow,
@@ -78,6 +79,7 @@ function usualUnits({ limit, burst }: CountersOptions): number {
 /** @param units of a full bucket; of no meaning for other kinds */
 export function lengthKind(kindName: KindName, units: number): CounterKind {
   if (kindName === 'token-bucket') return tokenBucket(units);
+  if (kindName === 'concurrency') return CONCURRENCY;
   return kindName === 'sliding-window' ? SLIDING_WINDOW : FIXED_WINDOW;
 }
 

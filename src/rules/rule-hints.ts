@@ -1,4 +1,5 @@
 import { hintsFor, type OptionHint, type OptionHints } from '../core/option-hints.js';
+import { CONCURRENCY_NAMES } from './concurrency.js';
 import { windowName } from './window.js';
 
 /** Options that are not of a rule, but of the module. */
@@ -80,6 +81,7 @@ export const RULE_HINTS: OptionHints = {
   ...hintsFor(['calendar', 'timeZone', 'timezone', 'startsAt'], {
     advice: "it belongs in the window: window: { calendar: 'month', timeZone: 'Europe/Berlin' }",
   }),
+  ...hintsFor(CONCURRENCY_NAMES, 'concurrency'),
   execEvenly: {
     advice: 'leave it out: requests are not delayed; to limit bursts, add a second rule with a short window',
   },

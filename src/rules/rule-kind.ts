@@ -4,7 +4,7 @@ import { quoted } from '../core/errors.js';
 import type { OptionReader } from '../core/validate.js';
 import type { AnyWindow } from './any-window.js';
 import { unitsOfShare } from './max-share.js';
-import type { Algorithm, FromContext } from './rule.js';
+import type { Algorithm, FromContext, HoldFor } from './rule.js';
 
 /** Read options of a rule or a check that decide how its counter counts; `undefined` for one that is not given or wrong. */
 export interface KindOptions {
@@ -18,6 +18,8 @@ export interface KindOptions {
   readonly maxShare: number | undefined;
   readonly blockFor: readonly number[] | undefined;
   readonly forgiveAfter: number | undefined;
+  readonly concurrency: number | FromContext<unknown> | undefined;
+  readonly holdFor: HoldFor | undefined;
 }
 
 type KindOption = keyof KindOptions;
@@ -63,6 +65,14 @@ const CONTRADICTIONS: readonly Contradiction[] = [
         ? 'is only possible with blockFor; add that, or remove forgiveAfter'
         : undefined,
   },
+  {
+    option: 'holdFor',
+    others: ['concurrency'],
+    problemIn: ({ concurrency, holdFor }) =>
+      holdFor !== undefined && concurrency === undefined
+        ? 'is only possible with concurrency; add that, or remove holdFor'
+        : undefined,
+  },
   { option: 'cost', others: ['algorithm', 'burst', 'limit', 'window'], problemIn: costAboveBurst },
   {
     option: 'cost',
@@ -82,9 +92,10 @@ const CONTRADICTIONS: readonly Contradiction[] = [
 
 /** How the counters of a rule with these options count. */
 export function kindOf(
-  { window, algorithm }: Pick<KindOptions, 'window' | 'algorithm'>,
+  { window, algorithm, concurrency }: Pick<KindOptions, 'window' | 'algorithm' | 'concurrency'>,
   standard: Algorithm,
 ): KindName {
+  if (concurrency !== undefined) return 'concurrency';
   return typeof window === 'object' ? 'calendar' : (algorithm ?? standard);
 }
 
@@ -127,12 +138,14 @@ function knownUnits({ burst, limit }: KindOptions, kind: KindName): number | und
 }
 
 function costAboveBurst(options: KindOptions, kind: KindName): string | undefined {
-  const { cost, burst } = options;
+  const { cost, burst, algorithm } = options;
   const units = knownUnits(options, kind);
   // with 0, denying every request is what the user wants
   if (units === undefined || units === 0 || typeof cost !== 'number' || cost <= units) return undefined;
   const name = burst === undefined ? `the burst, which is the limit of ${units}` : `the burst of ${units}`;
-  return `${cost} is above ${name}, so no request would ever pass; write a lower cost, or burst: ${cost}`;
+  // a rule with the module's algorithm must have its own before it may have a burst
+  const more = algorithm === undefined ? `algorithm: 'token-bucket', burst: ${cost}` : `burst: ${cost}`;
+  return `${cost} is above ${name}, so no request would ever pass; write a lower cost, or ${more}`;
 }
 
 function costAboveShare(options: KindOptions, kind: KindName): string | undefined {

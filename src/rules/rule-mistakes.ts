@@ -9,7 +9,7 @@ type Values = Readonly<Record<string, unknown>>;
 
 const EXAMPLE = "{ window: '1m', limit: 5 }";
 /** Options by which a rule is recognized, under the names of several libraries. */
-const TELLING = ['window', 'limit', 'ttl', 'windowMs', 'max', 'points', 'duration'];
+const TELLING = ['window', 'limit', 'ttl', 'windowMs', 'max', 'points', 'duration', 'concurrency'];
 
 /**
  * Recognizes values that are meant as a rule, but written in another way.
@@ -63,9 +63,10 @@ export function looksLikeRule(value: unknown): value is Values {
   return typeof value === 'object' && value !== null && TELLING.some((name) => name in value);
 }
 
-function ruleText({ name, window, ttl, limit }: Values): string {
+function ruleText({ name, window, ttl, limit, concurrency }: Values): string {
   const length = typeof window === 'string' && looksLikeWindow(window) ? window : windowOfTtl(ttl);
   const written = looksLikeCalendarWindow(window) ? calendarText(window) : `'${length ?? '1m'}'`;
   const named = typeof name === 'string' ? `name: ${quoted(name)}, ` : '';
+  if (typeof concurrency === 'number') return `${named}concurrency: ${concurrency}`;
   return `${named}window: ${written}, limit: ${typeof limit === 'number' ? limit : 5}`;
 }

@@ -57,8 +57,63 @@ interface CalendarHasNoAlgorithm {
  */
 export type CalendarWithoutAlgorithm = CalendarWindow & CalendarHasNoAlgorithm;
 
+/** Options of a rule with a window that a rule of `concurrency` cannot have. */
+interface NoConcurrency {
+  /** Limits how many requests run at once. Only without `window` and `limit`. */
+  readonly concurrency?: undefined;
+  /** Only with `concurrency`. */
+  readonly holdFor?: undefined;
+}
+
+/**
+ * How long a request holds its slot of a rule with `concurrency`.
+ *
+ * - `'request'`: until its response is complete or its client is gone; of messages and subscriptions until their result ends;
+ * - `'connection'`: until the client of the WebSocket gateway disconnects.
+ */
+export type HoldFor = 'request' | 'connection';
+
+/** A rule that limits how many requests run at once, over all processes. It has no window. */
+export interface ConcurrencyRule extends Omit<RuleOptions, keyof WithoutConcurrency> {
+  /** Requests that may run at once, a whole number of at least 0; 0 denies every request. */
+  readonly concurrency: number | FromContext<number>;
+  /**
+   * How long a request holds its slot. `'connection'` is only possible for messages of a WebSocket gateway.
+   * @default 'request'
+   */
+  readonly holdFor?: HoldFor | undefined;
+  /** Only without `concurrency`. */
+  readonly window?: undefined;
+  /** Only without `concurrency`, which is the limit of the rule. */
+  readonly limit?: undefined;
+  /** Only without `concurrency`: each request uses one slot. */
+  readonly cost?: undefined;
+  /** Only without `concurrency`. */
+  readonly actualCost?: undefined;
+  /** Only without `concurrency`. */
+  readonly maxShare?: undefined;
+  /** Only without `concurrency`. */
+  readonly algorithm?: undefined;
+  /** Only without `concurrency`. */
+  readonly burst?: undefined;
+  /** Only without `concurrency`. */
+  readonly blockFor?: undefined;
+  /** Only without `concurrency`. */
+  readonly forgiveAfter?: undefined;
+  /** Only without `concurrency`: a denied request runs no longer. */
+  readonly countDenied?: undefined;
+  /** Only without `concurrency`: each request counts while it runs. */
+  readonly countWhen?: undefined;
+}
+
+/** Options of rules with a window. */
+type WithoutConcurrency = Pick<
+  RuleOptions,
+  'limit' | 'cost' | 'actualCost' | 'maxShare' | 'countDenied' | 'countWhen'
+>;
+
 /** A rule with a window of any kind, and without an algorithm and blocks. */
-export interface SimpleRule extends RuleOptions {
+export interface SimpleRule extends RuleOptions, NoConcurrency {
   /**
    * A length: a string with a unit, or a number of seconds. Or a period of the calendar, such as `{ calendar: 'month',
    * timeZone: 'Europe/Berlin' }`. A changed window starts new counters.
@@ -75,7 +130,7 @@ export interface SimpleRule extends RuleOptions {
 }
 
 /** A rule whose units refill evenly. */
-export interface TokenBucketRule extends RuleOptions, BlockOptions {
+export interface TokenBucketRule extends RuleOptions, BlockOptions, NoConcurrency {
   /** The time in which `limit` units refill: a string with a unit, or a number of seconds. A changed window starts new counters. */
   readonly window: Window | FromContext<Window> | CalendarWithoutAlgorithm;
   /** How the rule counts. A changed algorithm starts new counters. */
@@ -89,7 +144,7 @@ export interface TokenBucketRule extends RuleOptions, BlockOptions {
 }
 
 /** A rule that counts in windows of a length. */
-export interface WindowRule extends RuleOptions, BlockOptions {
+export interface WindowRule extends RuleOptions, BlockOptions, NoConcurrency {
   /** Length of the window: a string with a unit, or a number of seconds. A changed window starts new counters. */
   readonly window: Window | FromContext<Window> | CalendarWithoutAlgorithm;
   /**
@@ -104,11 +159,17 @@ export interface WindowRule extends RuleOptions, BlockOptions {
 /** A limit: how many requests may pass in a window, and what they are counted by. */
 export type FreqLimitRule = SimpleRule | TokenBucketRule | WindowRule;
 
+/** A limit of any kind: how many requests may pass in a window, or run at once. */
+export type AnyRule = ConcurrencyRule | FreqLimitRule;
+
 /** A rule without its name. */
 type Unnamed<Rule> = Rule extends unknown ? Omit<Rule, 'name'> : never;
 
 /** An entry of `namedRules`, which has its name there. */
 export type NamedRule = Unnamed<FreqLimitRule>;
 
+/** The same of any kind. */
+export type AnyNamedRule = Unnamed<AnyRule>;
+
 /** What a reference changes in a rule of `namedRules`: any option except `name`. */
-export type RuleChanges = Partial<NamedRule>;
+export type RuleChanges = Partial<AnyNamedRule>;

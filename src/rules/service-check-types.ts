@@ -37,8 +37,14 @@ interface CheckOptions {
   readonly rule?: never;
 }
 
+/** Only in a `ConcurrencyCheck`. */
+interface NoConcurrency {
+  /** Only in a `ConcurrencyCheck`, without `window` and `limit`. */
+  readonly concurrency?: undefined;
+}
+
 /** The part of a counter of your own that is different without an algorithm and blocks. */
-export interface SimpleCheck extends CheckOptions {
+export interface SimpleCheck extends CheckOptions, NoConcurrency {
   /**
    * A length, which begins with the first charge, or a period of the calendar, such as `{ calendar: 'month', timeZone:
    * 'Europe/Berlin' }`. A check with another window uses another counter.
@@ -55,7 +61,7 @@ export interface SimpleCheck extends CheckOptions {
 }
 
 /** A counter of your own whose units refill evenly. */
-export interface TokenBucketCheck extends CheckOptions, BlockOptions {
+export interface TokenBucketCheck extends CheckOptions, BlockOptions, NoConcurrency {
   /** The time in which `limit` units refill. A check with another length uses another counter. */
   readonly window: Window | CalendarWithoutAlgorithm;
   /** How it counts. A check with another algorithm uses another counter. */
@@ -70,7 +76,7 @@ export interface TokenBucketCheck extends CheckOptions, BlockOptions {
 }
 
 /** A counter of your own that counts in windows of a length. */
-export interface WindowCheck extends CheckOptions, BlockOptions {
+export interface WindowCheck extends CheckOptions, BlockOptions, NoConcurrency {
   /** Length of the window. A check with another length uses another counter. */
   readonly window: Window | CalendarWithoutAlgorithm;
   /**
@@ -80,6 +86,28 @@ export interface WindowCheck extends CheckOptions, BlockOptions {
   readonly algorithm?: 'fixed-window' | 'sliding-window' | undefined;
   /** Only with `algorithm: 'token-bucket'`. */
   readonly burst?: undefined;
+}
+
+/** A counter of your own for how much runs at once, over all processes. It has no window. */
+export interface ConcurrencyCheck extends Pick<CheckOptions, 'key' | 'name' | 'onStoreError' | 'rule'> {
+  /** How much may run at once, a whole number from 0. */
+  readonly concurrency: number;
+  /** Only in a check without `concurrency`. */
+  readonly window?: undefined;
+  /** Only in a check without `concurrency`. */
+  readonly limit?: undefined;
+  /** Only in a check without `concurrency`. */
+  readonly cost?: undefined;
+  /** Only in a check without `concurrency`. */
+  readonly algorithm?: undefined;
+  /** Only in a check without `concurrency`. */
+  readonly burst?: undefined;
+  /** Only in a check without `concurrency`. */
+  readonly blockFor?: undefined;
+  /** Only in a check without `concurrency`. */
+  readonly forgiveAfter?: undefined;
+  /** Only in a check without `concurrency`. */
+  readonly countDenied?: undefined;
 }
 
 /** A window of the calendar without a function, because a check has no context. */
@@ -134,6 +162,12 @@ export interface RuleCheck {
    * @default the burst of the rule, or the limit
    */
   readonly burst?: number | undefined;
+  /**
+   * How many may run at once. `hold` and `peek` need it if the concurrency of the rule is a function. Invalid for a rule without
+   * concurrency.
+   * @default the concurrency of the rule
+   */
+  readonly concurrency?: number | undefined;
   /** Only in a `CounterCheck`: the rule has its name. */
   readonly name?: never;
   /** Only in a `CounterCheck`: the rule's own applies. */
@@ -150,3 +184,6 @@ export interface RuleCheck {
 
 /** What `FreqLimitService` checks: a counter of your own, or the counter of a rule. */
 export type FreqLimitCheck = CounterCheck | RuleCheck;
+
+/** What `FreqLimitService.hold` checks: also how much runs at once. */
+export type HoldCheck = FreqLimitCheck | ConcurrencyCheck;

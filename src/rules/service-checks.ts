@@ -2,18 +2,20 @@ import { canonicalAddress } from '../contexts/client-address.js';
 import type { OnStoreError } from '../core/check.js';
 import { type FreqLimitError, formatForLog, invalidCheck } from '../core/errors.js';
 import type { KeyHasher } from '../core/key-hash.js';
+import { newLeaseId } from '../core/leases.js';
 import { BOOLEAN, COUNT, NOT_EMPTY, OptionReader } from '../core/validate.js';
+import { impossibleWithConcurrency } from './concurrency.js';
 import { textOf, textOfAll } from './key/key-text.js';
 import type { KeyValue } from './key/key-types.js';
 import { type ShareCheck, withinShare } from './max-share.js';
 import type { PlannedRule } from './planned-rule.js';
 import type { Algorithm } from './rule.js';
 import { unitsOfBucket } from './rule-kind.js';
-import type { CounterCheck, FreqLimitCheck, RuleCheck } from './service-check-types.js';
+import type { ConcurrencyCheck, CounterCheck, HoldCheck, RuleCheck } from './service-check-types.js';
 import { ServiceCounters } from './service-counters.js';
 import { ServiceKinds } from './service-kinds.js';
 import { CHECK_HINTS, notACheck, RULE_CHECK_HINTS, type ServiceMethod } from './service-mistakes.js';
-import { burstOf, limitOf, spanOfCheck, textFromValues } from './service-rule-values.js';
+import { burstOf, costOf, limitOf, spanOfCheck, textFromValues } from './service-rule-values.js';
 import { findRule, type RulesOf } from './service-rules.js';
 import { ON_STORE_ERROR } from './validators.js';
 import { textByAddress } from './without-key.js';
@@ -34,6 +36,7 @@ const COUNTER_PROPERTIES = [
   'key',
   'window',
   'limit',
+  'concurrency',
   'cost',
   'algorithm',
   'burst',
@@ -54,10 +57,14 @@ const RULE_PROPERTIES = [
   'limit',
   'cost',
   'burst',
+  'concurrency',
 ];
+const CONCURRENCY_PROPERTIES = ['key', 'concurrency', 'name', 'onStoreError'];
 const KNOWN_TO_COUNTERS = new Set(COUNTER_PROPERTIES);
 const KNOWN_TO_RULES = new Set(RULE_PROPERTIES);
 const MAX_CHECKS = 1_000;
+const ONLY_HELD =
+  'is only possible in hold, because a slot must be released; write hold(checks, async () => …)';
 
 /** Turns the checks that callers of `FreqLimitService` pass into checks for the store. */
 export class ServiceChecks {
@@ -78,7 +85,7 @@ export class ServiceChecks {
    * @param method the method of the service, for messages; `reset` needs no limit
    * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_CHECK` naming the check, the property and the right form
    */
-  resolve(checks: FreqLimitCheck | readonly FreqLimitCheck[], method: ServiceMethod): ShareCheck[] {
+  resolve(checks: HoldCheck | readonly HoldCheck[], method: ServiceMethod): ShareCheck[] {
     const list = Array.isArray(checks) ? (checks as readonly unknown[]) : [checks];
     if (list.length > MAX_CHECKS) {
       throw invalidCheck(`${method}: ${list.length} checks in one call; at most ${MAX_CHECKS} are possible`);
@@ -93,17 +100,20 @@ export class ServiceChecks {
       const check = list[i];
       if (typeof check !== 'object' || check === null || Array.isArray(check))
         throw notACheck(check, method, place());
-      resolved[i] = this.resolveOne(check, reader, method !== 'reset');
+      resolved[i] = this.resolveOne(check, reader, method);
     }
     return resolved;
   }
 
-  private resolveOne(check: object, reader: Reader, needsLimit: boolean): ShareCheck {
+  private resolveOne(check: object, reader: Reader, method: ServiceMethod): ShareCheck {
+    const needsLimit = method !== 'reset';
     if ('rule' in check) {
       if (!hasOnly(KNOWN_TO_RULES, check)) reader.object(check, RULE_PROPERTIES, RULE_CHECK_HINTS);
-      return this.ofRule(check as RuleCheck, reader, needsLimit);
+      return this.ofRule(check as RuleCheck, reader, method);
     }
     if (!hasOnly(KNOWN_TO_COUNTERS, check)) reader.object(check, COUNTER_PROPERTIES, CHECK_HINTS);
+    if ((check as ConcurrencyCheck | CounterCheck).concurrency !== undefined)
+      return this.ofConcurrency(check as ConcurrencyCheck, reader, method);
     return this.ofCounter(check as CounterCheck, reader, needsLimit);
   }
 
@@ -124,6 +134,7 @@ export class ServiceChecks {
       kind,
       limit,
       cost,
+      lease: undefined,
       block: this.kinds.blockOf(check, reader),
       countDenied: reader.optional('countDenied', check.countDenied, BOOLEAN) ?? this.options.countDenied,
       shadow: false,
@@ -133,13 +144,44 @@ export class ServiceChecks {
     };
   }
 
-  private ofRule(check: RuleCheck, reader: Reader, needsLimit: boolean): ShareCheck {
+  private ofConcurrency(check: ConcurrencyCheck, reader: Reader, method: ServiceMethod): ShareCheck {
+    rejectOptions(check, reader);
+    if (method === 'consume') throw reader.invalid('concurrency', ONLY_HELD);
+    const { group, windowMs, kind } = this.counters.ofConcurrency(check.name, reader);
+    const limit = reader.required('concurrency', check.concurrency, COUNT);
+    const { key } = check;
+    const text = isList(key) ? textOfAll(key) : textOf(key);
+    if (text === undefined) throw missingKey(key, reader);
+    const hashed = this.options.hashKey(text);
+    return {
+      key: group + hashed,
+      group,
+      text: hashed,
+      name: check.name ?? 'check',
+      windowMs,
+      kind,
+      limit,
+      cost: 1,
+      lease: newLeaseId(),
+      aboveShare: undefined,
+      block: undefined,
+      countDenied: false,
+      shadow: false,
+      onStoreError:
+        reader.optional('onStoreError', check.onStoreError, ON_STORE_ERROR) ?? this.options.onStoreError,
+    };
+  }
+
+  private ofRule(check: RuleCheck, reader: Reader, method: ServiceMethod): ShareCheck {
+    const needsLimit = method !== 'reset';
     const rule = findRule(check, this.rulesOf, reader);
+    const hasSlots = rule.kindName === 'concurrency';
+    if (hasSlots && method === 'consume')
+      throw reader.invalid('rule', `the rule ${formatForLog(rule.name)} has concurrency, which ${ONLY_HELD}`);
     const span = spanOfCheck(check, rule, reader);
     const limit = limitOf(check, rule, reader, needsLimit) ?? Infinity;
     const burst = burstOf(check, rule, reader, needsLimit);
-    const cost =
-      reader.optional('cost', check.cost, COUNT) ?? (typeof rule.cost === 'number' ? rule.cost : 1);
+    const cost = costOf(check, rule, reader);
     const { group, windowMs, kind } = rule.counterFor(span, unitsOfBucket(limit, burst));
     const text = rule.hashKey(this.textOf(check, rule, reader));
     const resolved = {
@@ -151,6 +193,7 @@ export class ServiceChecks {
       kind,
       limit,
       cost,
+      lease: hasSlots ? newLeaseId() : undefined,
       block: rule.block,
       countDenied: rule.countDenied,
       shadow: false,
@@ -170,6 +213,15 @@ export class ServiceChecks {
     const text = textFromValues(rule, values, canonical, reader);
     if (text === undefined) throw missingKey(key, reader);
     return text;
+  }
+}
+
+/** A check with `concurrency` has few options. */
+function rejectOptions(check: ConcurrencyCheck, reader: Reader): void {
+  for (const option of COUNTER_PROPERTIES) {
+    const isGiven = (check as unknown as Readonly<Record<string, unknown>>)[option] !== undefined;
+    if (isGiven && !CONCURRENCY_PROPERTIES.includes(option))
+      throw reader.invalid(option, impossibleWithConcurrency(option, 'check'));
   }
 }
 

@@ -63,6 +63,7 @@ export class ServiceKinds {
       ...{ algorithm, burst, blockFor: stepsMs, forgiveAfter: forgiveAfterMs },
       // they differ from call to call, and the store denies a cost that is too high
       ...{ limit: undefined, cost: undefined, maxShare: undefined, actualCost: undefined },
+      ...{ concurrency: undefined, holdFor: undefined },
     };
     findContradictions(options, errors, reader, this.standard);
     return new Mistakes(errors.values()).orThrow(blockOf(stepsMs, forgiveAfterMs));

@@ -8,12 +8,13 @@ import { MISSING_WINDOW, toWindowMs } from './window.js';
 
 // Advice for wrong arguments of FreqLimitService. Keys are personal data, so no message contains one.
 
-export type ServiceMethod = 'consume' | 'peek' | 'reset';
+export type ServiceMethod = 'consume' | 'peek' | 'reset' | 'hold';
 
 const EXAMPLE = {
   consume: "key, window: '1m', limit: 5",
   peek: "key, window: '1m', limit: 5",
   reset: "key, window: '1m'",
+  hold: 'key, concurrency: 5',
 };
 const HOW_TO_SETTLE = 'call consume(check, { settle: true }), and then settle(cost) of its verdict';
 /** Options of rules that a check cannot have. */
@@ -61,6 +62,13 @@ export function tooManyArguments(method: ServiceMethod, first: unknown, second: 
     typeof first === 'object' && first !== null
       ? `${method}: takes one argument; write several checks as a list: ${method}([{ … }, { … }]), and units as cost of a check`
       : `${method}: takes one argument, a check; write ${method}({ ${EXAMPLE[method]}${cost} })`,
+  );
+}
+
+/** The error for a second argument of `hold` that is not a function. */
+export function notAFunction(given: unknown): FreqLimitError {
+  return invalidCheck(
+    `hold: ${formatForLog(given)} is not a function; write hold({ ${EXAMPLE.hold} }, async () => …)`,
   );
 }
 

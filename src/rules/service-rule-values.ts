@@ -8,11 +8,16 @@ import type { PlannedRule } from './planned-rule.js';
 import type { RuleCheck } from './service-check-types.js';
 import { readWindow } from './service-mistakes.js';
 
+const LIMIT_OR_CONCURRENCY = ['limit', 'concurrency'] as const;
+const CONCURRENCY_OR_LIMIT = ['concurrency', 'limit'] as const;
+
 // the values of a check that names a rule: those of the rule, or those that are passed instead of its functions
 
 /** The length of the window in milliseconds, or the time zone of a calendar. */
 export function spanOfCheck(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number | string {
   const { window, span } = rule;
+  if (check.window !== undefined && rule.kindName === 'concurrency')
+    throw notNeeded('window', 'has no window', rule, reader);
   const hasCalendar = typeof window === 'object';
   if (check.window !== undefined && (hasCalendar || typeof span !== 'function')) {
     throw notNeeded('window', 'has its own window', rule, reader);
@@ -34,14 +39,24 @@ function zoneOf({ timeZone }: RuleCheck, { name, window }: PlannedRule, reader: 
 /** The limit; `undefined` if it is not known and not needed. */
 export function limitOf(
   check: RuleCheck,
-  { name, limit }: PlannedRule,
+  rule: PlannedRule,
   reader: OptionReader,
   isNeeded: boolean,
 ): number | undefined {
-  const given = reader.optional('limit', check.limit, COUNT);
+  const { name, limit, kindName } = rule;
+  const [option, other] = kindName === 'concurrency' ? CONCURRENCY_OR_LIMIT : LIMIT_OR_CONCURRENCY;
+  if (check[other] !== undefined) throw notNeeded(other, `has no ${other}`, rule, reader);
+  const given = reader.optional(option, check[option], COUNT);
   if (given !== undefined || typeof limit === 'number') return given ?? (limit as number);
-  if (isNeeded) throw missing('limit', 'the limit', name, 'a number', reader);
+  if (isNeeded) throw missing(option, `the ${option}`, name, 'a number', reader);
   return undefined;
+}
+
+/** The cost; 1 if the rule has a function. A slot of a rule with `concurrency` has no other. */
+export function costOf(check: RuleCheck, rule: PlannedRule, reader: OptionReader): number {
+  if (check.cost !== undefined && rule.kindName === 'concurrency')
+    throw notNeeded('cost', 'has no cost', rule, reader);
+  return reader.optional('cost', check.cost, COUNT) ?? (typeof rule.cost === 'number' ? rule.cost : 1);
 }
 
 /** The burst of a token bucket; `undefined` if it is the limit, or not needed. */

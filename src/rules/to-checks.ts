@@ -1,4 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
+import { newLeaseId } from '../core/leases.js';
 import { all, andThen, attempt, isPromise, type MaybePromise } from '../core/maybe-promise.js';
 import type { LimitedRequest } from '../core/request.js';
 import { constantOrResult, evaluate, validCount, validSpan } from './evaluate.js';
@@ -129,7 +130,7 @@ function checkOf(
     [
       keyOf(rule, request, context),
       constantOrResult(rule, typeof rule.window === 'object' ? 'timeZone' : 'window', rule.span, context),
-      constantOrResult(rule, 'limit', rule.limit, context),
+      constantOrResult(rule, limitOption(rule), rule.limit, context),
       constantOrResult(rule, 'cost', rule.cost, context),
       rule.burst === undefined ? undefined : constantOrResult(rule, 'burst', rule.burst, context),
     ],
@@ -164,10 +165,15 @@ function toCheckOrMissing(
   rule.valueWatch?.see(rule, key !== undefined, request);
   const text = key ?? textWithoutKey(rule, request);
   if (typeof text !== 'string') return text;
-  const own = validCount(rule, 'limit', limit);
+  const own = validCount(rule, limitOption(rule), limit);
   const units = unitsOfBucket(own, burst === undefined ? undefined : validCount(rule, 'burst', burst));
   const counter = rule.counterFor(validSpan(rule, span), units);
   return toCheck(rule, text, counter, own, validCount(rule, 'cost', cost));
+}
+
+/** The option that a rule's limit comes from. */
+function limitOption({ kindName }: PlannedRule): 'limit' | 'concurrency' {
+  return kindName === 'concurrency' ? 'concurrency' : 'limit';
 }
 
 function toCheck(
@@ -190,6 +196,7 @@ function toCheck(
     kind,
     limit,
     cost,
+    lease: kind.type === 'concurrency' ? newLeaseId() : undefined,
     block: rule.block,
     countDenied,
     shadow,

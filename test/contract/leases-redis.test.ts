@@ -83,6 +83,16 @@ describe('leases in Redis', () => {
     expect(await Promise.all([0, 1].map((i) => client.zcard(`fl:key-${i}:leases:x`)))).toEqual([300, 300]);
   });
 
+  it('do not come back by a renewal that was sent before they were released', async () => {
+    const mine = lease();
+    await client.script('FLUSH');
+    const [result] = await store.consume([mine]);
+    // the server has the script that releases, and not the one that renews
+    const [renewed, settled] = await Promise.all([store.renew([mine]), store.settle([mine], [result!], [0])]);
+    expect([renewed, settled]).toMatchObject([[true], [{ used: 0 }]]);
+    expect(await client.exists(mine.key)).toBe(0);
+  });
+
   it('are renewed by a server that is full', async () => {
     const mine = lease();
     await store.consume([mine]);

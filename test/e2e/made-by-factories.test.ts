@@ -198,7 +198,7 @@ describe('a call with an unknown outcome counts, with one warning', () => {
     expect(lines).toEqual([
       logLine(
         'FREQ_LIMIT_OUTCOME_UNKNOWN',
-        'Queue.run: its rules with countWhen count every request, because the outcome of a request is not known',
+        'Queue.run: its rules with countWhen count every request, and actualCost is not called, because the outcome of a request is not known',
       ),
     ]);
   });

@@ -9,7 +9,8 @@ import { keysOf, redisUrl } from '../support/redis.js';
 
 // the line of docs/reliability.md
 const DOCUMENTED =
-  '-@all +evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpireat +pexpiretime +time +get +set +setrange +del +info';
+  '-@all +evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpireat +pexpiretime +time +get +set +setrange +del ' +
+  '+zadd +zcount +zrangebyscore +zrem +zremrangebyscore +info';
 
 const suite = redisSuite();
 const { lines } = captureLog();

@@ -24,12 +24,14 @@ interface Status {
   readonly metadata: Metadata;
 }
 
-type Call = EventEmitter & { write(message: object): void; end(): void };
+type Call = EventEmitter & { write(message: object): void; end(): void; cancel(): void };
 type Method = (...args: unknown[]) => Call;
 
 export interface GrpcClient {
   /** Calls a method with a string, and waits for the end. */
   call(method: string, text?: string): Promise<Ended>;
+  /** Calls a method that answers with a stream, and waits for its first message; returns a function that cancels the call. */
+  begin(method: string, text?: string): Promise<() => void>;
   close(): void;
 }
 
@@ -75,6 +77,16 @@ export function grpcClient({ options }: { options: { url: string } }): GrpcClien
         if (!isStream) return;
         call.write({ text });
         call.end();
+      }),
+    begin: (method, text = 'a') =>
+      new Promise((resolve) => {
+        const call = client[method]!({ text }, { deadline: Date.now() + 10_000 });
+        call.on('error', () => undefined);
+        call.once('data', () => {
+          resolve(() => {
+            call.cancel();
+          });
+        });
       }),
     close: () => {
       client.close();

@@ -1,4 +1,5 @@
 import {
+  type AnyRule,
   defineRule,
   FreqLimit,
   type FreqLimitCheck,
@@ -23,6 +24,39 @@ export const right: FreqLimitRule[] = [
   { window: { calendar: 'day', timeZone: (context) => context.getType() }, limit: 5, countWhen: 'failure' },
   { window: '1m', limit: 5, blockFor: ['1m', 600, '1h'], forgiveAfter: '1d', shadow: isTried },
   { window: '1m', limit: 5, algorithm: undefined, burst: undefined, blockFor: undefined },
+];
+
+export const rightOfAnyKind: AnyRule[] = [
+  ...right,
+  { concurrency: 5 },
+  {
+    name: 'a',
+    concurrency: () => 5,
+    key: '{ip}',
+    holdFor: 'connection',
+    shadow: isTried,
+    onStoreError: 'deny',
+  },
+  { concurrency: 5, window: undefined, limit: undefined },
+];
+
+export const wrongConcurrency: AnyRule[] = [
+  // @ts-expect-error -- the concurrency is the limit
+  { concurrency: 5, limit: 5 },
+  // @ts-expect-error -- it has no window
+  { concurrency: 5, window: '1m' },
+  // @ts-expect-error -- it has no window
+  { concurrency: 5, window: '1m', limit: 5 },
+  // @ts-expect-error -- each request counts while it runs
+  { concurrency: 5, countWhen: 'failure' },
+  // @ts-expect-error -- each request uses one slot
+  { concurrency: 5, cost: 2 },
+  // @ts-expect-error -- it has no block
+  { concurrency: 5, blockFor: '1h' },
+  // @ts-expect-error -- not a time to hold
+  { concurrency: 5, holdFor: 'socket' },
+  // @ts-expect-error -- holdFor needs concurrency
+  { window: '1m', limit: 5, holdFor: 'connection' },
 ];
 
 const [first] = right;

@@ -62,9 +62,10 @@ export class FallbackStore extends StoreLayer implements Store {
     });
   }
 
-  async renew(checks: readonly Check[]): Promise<(boolean | undefined)[]> {
-    await this.fallback.renew(checks.filter(isCountedInMemory));
-    return this.store.renew(checks);
+  renew(checks: readonly Check[]): MaybePromise<(boolean | undefined)[]> {
+    const renewed = this.store.renew(checks);
+    void this.fallback.renew(checks.filter(isCountedInMemory));
+    return renewed;
   }
 
   async reset(checks: readonly Check[]): Promise<void> {

@@ -13,7 +13,8 @@ interface KnownError {
 }
 
 const PERMISSIONS =
-  '+evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpireat +pexpiretime +time +get +set +setrange +del +info';
+  '+evalsha +eval +incr +incrby +decrby +pttl +pexpire +pexpireat +pexpiretime +time +get +set +setrange +del ' +
+  '+zadd +zcount +zrangebyscore +zrem +zremrangebyscore +info';
 const CLUSTER_PERMISSIONS = '+cluster|slots +cluster|shards +readonly +asking';
 const NO_DATABASE = 'leave db out and give each application its own namespace';
 const USE_A_CLUSTER =

@@ -8,7 +8,7 @@ import { UnexpectedReplyError } from './reply-values.js';
 const WAS_GONE = 0;
 const WAS_THERE = 1;
 
-/** KEYS and ARGV of the call. Checks with the same key must come one after the other: see `byKey`. */
+/** KEYS and ARGV of the call. Checks with the same key come one after the other. */
 export function encodeRenewals(checks: readonly Check[]): {
   readonly keys: string[];
   readonly args: string[];
@@ -36,15 +36,4 @@ export function readRenewals(checks: readonly Check[], reply: unknown): (boolean
     if (typeof value === 'string') return value;
     throw new UnexpectedReplyError();
   });
-}
-
-/** The indexes of checks, those of one key one after the other. */
-export function byKey(checks: readonly Check[]): number[] {
-  const indexes = new Map<string, number[]>();
-  checks.forEach(({ key }, i) => {
-    const ofKey = indexes.get(key);
-    if (ofKey === undefined) indexes.set(key, [i]);
-    else ofKey.push(i);
-  });
-  return [...indexes.values()].flat();
 }

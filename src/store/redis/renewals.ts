@@ -1,15 +1,17 @@
 import type { Check } from '../../core/check.js';
 import type { LimitedLog } from '../../core/limited-log.js';
+import { groupChecks } from '../../core/split-request.js';
 import { Deadline } from './deadline.js';
 import { isMoving, ReplyError, toFailure } from './errors.js';
 import { renewLua } from './lua.generated.js';
-import { byKey, encodeRenewals, readRenewals } from './renew-codec.js';
+import { encodeRenewals, readRenewals } from './renew-codec.js';
 import { Script } from './script.js';
 import type { Sender } from './sender.js';
 import type { ServerHealth } from './server-health.js';
 import type { Servers } from './servers.js';
 
-const RENEW = new Script(renewLua);
+/** Sent whole: see `renew`. */
+const RENEW = new Script(renewLua, true);
 /** The maximum number of leases in one call, which blocks the server for about 0.2 ms. */
 const MAX_LEASES = 256;
 
@@ -28,29 +30,34 @@ export interface RenewalsParts {
 export class Renewals {
   constructor(private readonly parts: RenewalsParts) {}
 
-  /** One call after the other, so that requests need not wait for all of them. */
+  /** All calls are sent at once: a lease may be released at any time, and that must come after its renewal. */
   async renew(checks: readonly Check[]): Promise<Renewed> {
-    const order = byKey(checks);
+    const order = groupChecks(checks, ({ key }) => key).flatMap(({ indexes }) => indexes);
+    const batches: number[][] = [];
+    for (let from = 0; from < order.length; from += MAX_LEASES)
+      batches.push(order.slice(from, from + MAX_LEASES));
+    const calls = batches.map((indexes) => this.renewSome(indexes.flatMap((index) => checks[index] ?? [])));
+    const results = (await Promise.all(calls)).flat();
     const renewed: Renewed = checks.map(() => undefined);
-    for (let from = 0; from < order.length; from += MAX_LEASES) {
-      const indexes = order.slice(from, from + MAX_LEASES);
-      const results = await this.renewSome(indexes.flatMap((index) => checks[index] ?? []));
-      indexes.forEach((index, i) => {
-        renewed[index] = results[i];
-      });
-    }
+    order.forEach((index, i) => {
+      renewed[index] = results[i];
+    });
     return renewed;
   }
 
   private async renewSome(checks: readonly Check[]): Promise<Renewed> {
     try {
       const reply = await this.call(checks);
-      const results = reply === undefined ? [] : readRenewals(checks, reply);
-      return results.map((result) => (typeof result === 'string' ? this.unreadable(result) : result));
+      if (reply === undefined) return checks.map(() => undefined);
+      return readRenewals(checks, reply).map((result) => {
+        if (typeof result !== 'string') return result;
+        this.logFailure(new ReplyError(result));
+        return undefined;
+      });
     } catch (error) {
       const keys = new Set(checks.map(({ key }) => key));
       if (keys.size > 1 && isMoving(error)) return this.renewByKeys(checks, keys);
-      this.logFailure(toFailure(error).message);
+      this.logFailure(error);
       return checks.map(() => undefined);
     }
   }
@@ -83,11 +90,8 @@ export class Renewals {
     }
   }
 
-  private unreadable(error: string): undefined {
-    this.logFailure(toFailure(new ReplyError(error)).message);
-  }
-
-  private logFailure(message: string): void {
+  private logFailure(error: unknown): void {
+    const { message } = toFailure(error);
     this.parts.log.error(
       'FREQ_LIMIT_RENEWAL_FAILED',
       message,

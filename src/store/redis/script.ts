@@ -6,7 +6,11 @@ import type { RedisClient } from './redis-option.js';
 export class Script {
   private readonly sha1: string;
 
-  constructor(private readonly source: string) {
+  constructor(
+    private readonly source: string,
+    /** Whether the whole script is sent each time, so that no later call overtakes it if the server does not have it. */
+    private readonly isSentWhole = false,
+  ) {
     this.sha1 = createHash('sha1').update(source).digest('hex');
   }
 
@@ -24,6 +28,7 @@ export class Script {
 
   /** Runs the script by its SHA-1, and fails if the server does not have it. */
   runBySha(client: RedisClient, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    if (this.isSentWhole) return this.runWhole(client, keys, args);
     return send(client, 'evalshaBuffer', this.sha1, keys, args);
   }
 

@@ -1,5 +1,5 @@
 import { denialOf } from '../../../src/answers/denial.js';
-import type { Check } from '../../../src/core/check.js';
+import type { Check, CheckResult } from '../../../src/core/check.js';
 import { toVerdict } from '../../../src/core/verdict.js';
 import type { PlannedCheck } from '../../../src/rules/to-checks.js';
 import { check } from '../../support/check.js';
@@ -32,6 +32,14 @@ describe('the message of a denial', () => {
     ['a fixed window', { limit: 5, cost: 6 }],
   ])('says how long to wait for %s', (_, parts) => {
     expect(messageFor(parts)).toBe('Too many requests. Try again in 8 seconds.');
+  });
+
+  it('says that too many requests run at once, unless another wait is longer', () => {
+    const busy = result({ allowed: false, retryAfterMs: 1_000, concurrency: true });
+    const slow = result({ allowed: false, retryAfterMs: 8_000 });
+    const message = (...results: CheckResult[]): string => denialOf(toVerdict(results), []).message;
+    expect(message(busy)).toBe('Too many requests at once. Try again in 1 second.');
+    expect(message(busy, slow)).toBe('Too many requests. Try again in 8 seconds.');
   });
 
   it('says how long to wait if another limit denies the request', () => {

@@ -46,6 +46,22 @@ describe("the headers of 'draft'", () => {
     }
   });
 
+  it('have a unit and no window for a rule with concurrency', () => {
+    const slots = { name: 'slots', limit: 5, used: 2, remaining: 3, resetAfterMs: 1_000, windowMs: 15_000 };
+    const headersOfSlots = headers([result({ ...slots, concurrency: true }), DAY]);
+    expect(headersOfSlots).toEqual({
+      'RateLimit-Policy': '"slots";q=5;qu="concurrent-requests", "day";q=100;w=86400',
+      RateLimit: '"slots";a=3, "day";a=60;w=3600',
+    });
+    expect(items(headersOfSlots['RateLimit-Policy'])[0]).toEqual([
+      'slots',
+      { q: 5, qu: 'concurrent-requests' },
+    ]);
+    // a rule of the same name that counts in windows, perhaps of another application
+    expect(headers([result(slots)])['RateLimit-Policy']).toBe('"slots";q=5;w=15');
+    expect(headers([result({ ...slots, concurrency: true })], 'draft-11')['RateLimit']).toBe('"slots";r=3');
+  });
+
   it('can be read by an independent parser of structured fields', () => {
     const { 'RateLimit-Policy': policy, RateLimit: limit } = headers([MINUTE, { ...DAY, cost: 4 }]);
     expect(items(policy)).toEqual([

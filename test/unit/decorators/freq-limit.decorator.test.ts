@@ -1,8 +1,8 @@
 import { FreqLimit } from '../../../src/decorators/freq-limit.decorator.js';
 import { classLevels, handlerLevels } from '../../../src/rules/levels.js';
-import type { FreqLimitRule } from '../../../src/rules/rule.js';
+import type { AnyRule } from '../../../src/rules/rule.js';
 
-const ruleOf = (decorator: MethodDecorator): FreqLimitRule | undefined => {
+const ruleOf = (decorator: MethodDecorator): AnyRule | undefined => {
   class Controller {
     @decorator
     m(): void {}

@@ -1,4 +1,4 @@
-import { kindText, kindTexts, windowText } from '../../../src/rules/kind-text.js';
+import { kindText, kindTexts, spanText, windowText } from '../../../src/rules/kind-text.js';
 import { planRule } from '../../../src/rules/plan-rule.js';
 import { DEFAULTS, declared, OWNER } from '../fixtures.js';
 
@@ -22,11 +22,18 @@ describe('the debug log describes', () => {
     [{ window: { calendar: 'day', timeZone: () => 'UTC' } }, 'per day, a function'],
     [{ blockFor: '15m' }, 'per 1m, blocked for 15m'],
     [{ blockFor: ['1m', '1h'] }, 'per 1m, blocked for 1m, then 1h, forgiven after 1d'],
+    [{ window: undefined, limit: undefined, concurrency: 5 }, 'at once'],
+    [
+      { window: undefined, limit: undefined, concurrency: 5, holdFor: 'connection' },
+      'at once, held for the connection',
+    ],
   ])('the rule %j', (parts, text) => {
     expect(textsOf(parts)).toBe(text);
   });
 
   it('the kind of a check', () => {
+    expect(spanText({ kind: { type: 'concurrency' }, windowMs: 15_000 })).toBe('at once');
+    expect(spanText({ kind: { type: 'sliding-window' }, windowMs: 60_000 })).toBe('per 1m, sliding-window');
     expect(kindText({ type: 'fixed-window' })).toBe('');
     expect(kindText({ type: 'sliding-window' })).toBe(', sliding-window');
     expect(kindText({ type: 'token-bucket', burst: 9 })).toBe(', token-bucket, burst 9');

@@ -1,7 +1,7 @@
 import { invalidOptions } from '../../../src/core/errors.js';
 import { NamedRuleSet } from '../../../src/rules/named-rules.js';
 import type { DeclaredRule } from '../../../src/rules/planned-rule.js';
-import type { FreqLimitRule } from '../../../src/rules/rule.js';
+import type { AnyRule } from '../../../src/rules/rule.js';
 import { declared, DEFAULTS, thrownBy } from '../fixtures.js';
 
 const LOGIN = { window: '15m', limit: 5, key: '{ip}' } as const;
@@ -11,10 +11,10 @@ const resolve = (
   rules: Record<string, unknown>,
   named: string,
   changes: unknown = {},
-): FreqLimitRule | undefined =>
+): AnyRule | undefined =>
   ruleOf(setOf(rules).resolve({ rules: [{ ...declared(changes), named }], skip: undefined }).rules[0]!);
 
-function ruleOf({ rule, error }: DeclaredRule): FreqLimitRule {
+function ruleOf({ rule, error }: DeclaredRule): AnyRule {
   if (error !== undefined) throw error;
   return rule;
 }
