@@ -1,4 +1,5 @@
-import { EventEmitter, on } from 'node:events';
+import { EventEmitter, on, once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { ChatController, ChatModule } from '../../examples/costs/chat.controller.js';
 import { type Chunk, Model, type Usage } from '../../examples/costs/model.js';
 import { TestClock, useMemoryStore } from 'nestjs-freq-limit/testing';
@@ -43,13 +44,21 @@ class SteppedModel extends Model {
 /** 34 characters, 8 words. In Redis, half a minute passes until the bucket has its 2,000 output tokens again. */
 const QUESTION = { prompt: 'What are you, and what can you do?', maxTokens: 2_000 };
 
-function ask(url: string, question: object = QUESTION, signal: AbortSignal | null = null): Promise<Response> {
-  return fetch(`${url}/chat`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: 'ann' },
-    body: JSON.stringify(question),
-    signal,
+const HEADERS = { 'content-type': 'application/json', authorization: 'ann' };
+
+function ask(url: string, question: object = QUESTION): Promise<Response> {
+  return fetch(`${url}/chat`, { method: 'POST', headers: HEADERS, body: JSON.stringify(question) });
+}
+
+/** The same from a client that can hang up: the pool of fetch would open another connection. */
+function begin(url: string): { client: ClientRequest; responding: Promise<IncomingMessage> } {
+  const client = request(`${url}/chat`, { method: 'POST', headers: HEADERS, agent: false });
+  client.on('error', () => undefined);
+  client.end(JSON.stringify(QUESTION));
+  const responding = once(client, 'response').then(([response]: IncomingMessage[]) => {
+    return response!.on('error', () => undefined);
   });
+  return { client, responding };
 }
 
 describe.each(EVERYWHERE)('a chat on %s, counted in %s', (platform, kind) => {
@@ -78,13 +87,16 @@ describe.each(EVERYWHERE)('a chat on %s, counted in %s', (platform, kind) => {
   it('counts the tokens until the client hangs up', async () => {
     const model = new SteppedModel();
     const { url, used } = await start(model);
-    const client = new AbortController();
-    const asking = ask(url, QUESTION, client.signal);
+    const { client, responding } = begin(url);
     await until(() => model.running === 1);
     expect((await used())[1]).toBeGreaterThan(1_000); // the estimate
-    const tokens = [1, 2].map((output) => ({ input: 8, output }));
-    await readEach(asking, tokens, (usage) => model.produce(usage));
-    client.abort();
+    const response = await responding;
+    for (const output of [1, 2]) {
+      const read = once(response, 'data');
+      model.produce({ input: 8, output });
+      await read;
+    }
+    client.destroy();
     await until(() => model.running === 0);
     await until(async () => counts(await used(), { input: 8, output: 2 }), 5_000);
     expect(log.lines).toEqual([]);
@@ -93,11 +105,10 @@ describe.each(EVERYWHERE)('a chat on %s, counted in %s', (platform, kind) => {
   it('keeps the estimate if the client hangs up before the first token', async () => {
     const model = new SteppedModel();
     const { url, used } = await start(model);
-    const client = new AbortController();
-    const asking = ask(url, QUESTION, client.signal);
+    const { client, responding } = begin(url);
     await until(() => model.running === 1);
-    await asking; // the headers come before the first token
-    client.abort();
+    await responding; // the headers come before the first token
+    client.destroy();
     await until(() => model.running === 0);
     expect((await used())[1]).toBeGreaterThan(1_000);
   });
@@ -164,20 +175,6 @@ describe.each(EVERYWHERE)('a chat on %s, counted in %s', (platform, kind) => {
     },
   );
 });
-
-/** Reads an event after each step. */
-async function readEach<T>(
-  asking: Promise<Response>,
-  steps: readonly T[],
-  step: (one: T) => void,
-): Promise<void> {
-  let reader: ReadableStreamDefaultReader | undefined;
-  for (const one of steps) {
-    step(one);
-    reader ??= (await asking).body!.getReader();
-    await reader.read();
-  }
-}
 
 it('the example of a chat starts', async () => {
   const { url } = await serve('express', { imports: [ChatModule] }, (builder) =>
