@@ -21,15 +21,21 @@ export class RecordedClient {
   constructor(port, db = 0) {
     this.client = new Redis({ port, db, ...CLIENT_OPTIONS });
     this.sender = new TurnCalls(this.client);
-    const evalsha = this.client.evalshaBuffer.bind(this.client);
-    this.client.evalshaBuffer = (...args) => {
-      this.calls?.push(args);
-      return evalsha(...args);
-    };
+    for (const command of ['evalshaBuffer', 'evalBuffer']) {
+      const send = this.client[command].bind(this.client);
+      this.client[command] = (...args) => {
+        if (command === this.command) this.calls?.push(args);
+        return send(...args);
+      };
+    }
   }
 
-  /** @returns the arguments of each EVALSHA while this runs */
-  async callsOf(run) {
+  /**
+   * @param command EVAL is also sent for a script that Redis does not have yet
+   * @returns the arguments of each such command while this runs
+   */
+  async callsOf(run, command = 'evalshaBuffer') {
+    this.command = command;
     const calls = (this.calls = []);
     await run();
     this.calls = undefined;

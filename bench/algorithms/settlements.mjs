@@ -89,7 +89,8 @@ async function leaseRunners(store, created, size) {
 async function callsOfLeases(calls, requests) {
   const results = [];
   const take = await calls.callsOf(async () => results.push(...(await calls.consumeAll(requests))));
-  const renew = await calls.callsOfEach(requests, (checks) => calls.store.renew(checks));
+  // this script is always sent whole
+  const renew = await calls.callsOfEach(requests, (checks) => calls.store.renew(checks), 'evalBuffer');
   const release = await calls.callsOfEach(requests, (checks, n) =>
     calls.store.settle(
       checks,
@@ -158,10 +159,10 @@ class StoreCalls extends RecordedClient {
   }
 
   /** One request after the other, because those of a turn of the event loop share a call. */
-  async callsOfEach(requests, run) {
+  async callsOfEach(requests, run, command) {
     return this.callsOf(async () => {
       for (const [n, checks] of requests.entries()) await run(checks, n);
-    });
+    }, command);
   }
 
   async close() {

@@ -1,5 +1,5 @@
 import { Body, Controller, type ExecutionContext, Get, Module, Post } from '@nestjs/common';
-import { FreqLimit, FreqLimitModule } from 'nestjs-freq-limit';
+import { FreqLimit, FreqLimitModule, type Outcome } from 'nestjs-freq-limit';
 import { TenantModule, tenantOf } from './tenants.js';
 
 @Controller('orders')
@@ -24,6 +24,7 @@ export class OrdersController {
   }
 
   @Post('export')
+  @FreqLimit({ name: 'at-once', concurrency: 2, key: '{user.id}' })
   @FreqLimit({
     name: 'exports',
     window: '1h',
@@ -53,6 +54,14 @@ function tokens(context: ExecutionContext): number {
   return Math.ceil(textOf(body).length / 2) + answer;
 }
 
+interface Answer {
+  readonly text: string;
+  readonly usage: { readonly tokens: number };
+}
+
+/** What the model has counted. `result` is what the handler has returned. */
+const usedTokens = ({ result }: Outcome) => (result as Answer).usage.tokens;
+
 @Controller('answers')
 export class AnswersController {
   @Post()
@@ -62,6 +71,7 @@ export class AnswersController {
     limit: 20_000,
     algorithm: 'sliding-window',
     cost: tokens,
+    actualCost: usedTokens,
     key: '{user.id}',
   })
   @FreqLimit({
@@ -69,10 +79,12 @@ export class AnswersController {
     window: { calendar: 'day', timeZone: 'Europe/Berlin' },
     limit: 500_000,
     cost: tokens,
+    actualCost: usedTokens,
     key: '{user.id}',
   })
-  answer(@Body() question: Question) {
-    return { answer: `${textOf(question)}?` };
+  answer(@Body() question: Question): Answer {
+    const text = `${textOf(question)}?`;
+    return { text, usage: { tokens: 2 * text.length } };
   }
 }
 

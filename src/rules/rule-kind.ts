@@ -138,12 +138,14 @@ function knownUnits({ burst, limit }: KindOptions, kind: KindName): number | und
 }
 
 function costAboveBurst(options: KindOptions, kind: KindName): string | undefined {
-  const { cost, burst } = options;
+  const { cost, burst, algorithm } = options;
   const units = knownUnits(options, kind);
   // with 0, denying every request is what the user wants
   if (units === undefined || units === 0 || typeof cost !== 'number' || cost <= units) return undefined;
   const name = burst === undefined ? `the burst, which is the limit of ${units}` : `the burst of ${units}`;
-  return `${cost} is above ${name}, so no request would ever pass; write a lower cost, or burst: ${cost}`;
+  // a rule with the module's algorithm must have its own before it may have a burst
+  const more = algorithm === undefined ? `algorithm: 'token-bucket', burst: ${cost}` : `burst: ${cost}`;
+  return `${cost} is above ${name}, so no request would ever pass; write a lower cost, or ${more}`;
 }
 
 function costAboveShare(options: KindOptions, kind: KindName): string | undefined {

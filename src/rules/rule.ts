@@ -82,8 +82,6 @@ export interface ConcurrencyRule extends Omit<RuleOptions, keyof WithoutConcurre
    * @default 'request'
    */
   readonly holdFor?: HoldFor | undefined;
-  /** Only without `concurrency`. */
-  readonly window?: undefined;
   /** Only without `concurrency`, which is the limit of the rule. */
   readonly limit?: undefined;
   /** Only without `concurrency`: each request uses one slot. */

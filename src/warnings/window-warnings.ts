@@ -1,6 +1,7 @@
 import { shortDuration } from '../core/duration-text.js';
 import { nestLog } from '../nest/log.js';
 import type { DeclaredRule } from '../rules/planned-rule.js';
+import type { FreqLimitRule } from '../rules/rule.js';
 import { toWindowMs, windowName } from '../rules/window.js';
 import { onePerAdvice, type Warning } from './warning.js';
 
@@ -21,15 +22,17 @@ const MILLISECONDS = /^(\d+(?:\.\d+)?)ms$/;
 
 /** Windows and blocks with a unit that was probably not meant: one warning for each length. */
 export function questionableWindows(rules: readonly DeclaredRule[]): Warning[] {
-  const found = rules.flatMap(({ rule: { window, blockFor, forgiveAfter }, place }) =>
-    [
+  const found = rules.flatMap(({ rule, place }) => {
+    // a rule with `concurrency` has none of them
+    const { window, blockFor, forgiveAfter } = rule as Partial<FreqLimitRule>;
+    return [
       windowAdvice(window),
       ...[blockFor].flat().map((length) => windowAdvice(length, 'blockFor')),
       windowAdvice(forgiveAfter, 'forgiveAfter'),
     ].flatMap((warning) =>
       warning === undefined ? [] : [{ code: warning.code, place, advice: warning.message }],
-    ),
-  );
+    );
+  });
   return onePerAdvice(found);
 }
 

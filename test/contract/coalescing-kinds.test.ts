@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import type { Check, CheckResult } from '../../src/core/check.js';
 import { PendingRequest } from '../../src/store/redis/batch.js';
 import { Coalescer } from '../../src/store/redis/coalescer.js';
+import { SettleCoalescer } from '../../src/store/redis/settle-coalescer.js';
 import { checkOn, type CounterSpec, keyOf, specs, type Use, uses } from '../support/random-checks.js';
 import { timedRedis, type TimedRedis } from '../support/timed-subjects.js';
-import { refundAll } from '../support/refund-all.js';
 
 // Requests of all kinds that share a call must get the same answers as in separate calls, to the millisecond, and leave the
 // same counters. Requests with nothing but plain fixed windows have calls of their own, so the order is that of the calls.
@@ -14,8 +14,8 @@ const HISTORIES = Number(process.env['COALESCING_RUNS'] ?? 1_000) / 2;
 interface Wish {
   readonly type: 'consume' | 'peek';
   readonly uses: readonly Use[];
-  /** Whether it is refunded after its turn. */
-  readonly isRefunded: boolean;
+  /** What it really used of each check, settled after its turn; `undefined`: what it was charged. */
+  readonly realCost: number | undefined;
   /** Whether its checks have no blocks and other refills than those of other requests on the same counters. */
   readonly isOther: boolean;
 }
@@ -38,7 +38,7 @@ const turns: fc.Arbitrary<Turn[]> = fc.array(
       fc.record({
         type: fc.constantFrom('consume' as const, 'consume' as const, 'consume' as const, 'peek' as const),
         uses: fc.array(uses(), { minLength: 1, maxLength: 4 }),
-        isRefunded: fc.boolean(),
+        realCost: fc.constantFrom(undefined, 0, 0, 1, 3, 20),
         isOther: fc.oneof({ weight: 4, arbitrary: fc.constant(false) }, fc.boolean()),
       }),
       { minLength: 1, maxLength: 12 },
@@ -66,6 +66,23 @@ function orderOf(requests: readonly Request[]): Request[] {
   }
   coalescer.close();
   return order;
+}
+
+/** The order in which the calls of a turn settle its requests. */
+function settleOrderOf(requests: readonly Request[]): Request[] {
+  const order: Request[] = [];
+  const byCheck = new Map(requests.flatMap((one) => one.checks.map((check) => [check, one] as const)));
+  const coalescer = new SettleCoalescer((charges) => {
+    for (const { check } of charges) order.push(byCheck.get(check)!);
+    return Promise.resolve([]);
+  }, true);
+  for (const { checks } of requests)
+    void coalescer.add(
+      '',
+      checks.map((check) => ({ check, result: {} as CheckResult, token: 0, cost: 0 })),
+    );
+  coalescer.flush();
+  return [...new Set(order)];
 }
 
 function otherwise(check: Check): Check {
@@ -103,11 +120,29 @@ describe('requests of all kinds in one call', () => {
     const single = new Map<Request, Answer>();
     for (const one of orderOf(requests)) single.set(one, await answer(apart, one));
     requests.forEach((one, i) => expect(shared[i]).toEqual(single.get(one)));
-    for (const [i, one] of requests.entries()) {
-      const [ofShared, ofSingle] = [shared[i]!, single.get(one)!];
-      if (!one.isRefunded || typeof ofShared === 'string' || typeof ofSingle === 'string') continue;
-      const refunded = await refundAll(together.store, one.checks, ofShared);
-      expect(refunded).toEqual(await refundAll(apart.store, one.checks, ofSingle));
+    await settle(requests, new Map(requests.map((one, i) => [one, shared[i]!])), single);
+  }
+
+  /** Settles requests in one turn, and one by one. Until the last one of a counter is settled, its results may differ. */
+  async function settle(
+    requests: readonly Request[],
+    shared: ReadonlyMap<Request, Answer>,
+    single: ReadonlyMap<Request, Answer>,
+  ): Promise<void> {
+    const settled = requests.filter(
+      (one) => one.realCost !== undefined && Array.isArray(shared.get(one)) && Array.isArray(single.get(one)),
+    );
+    const settleIn = async (one: Request, { store }: TimedRedis, answers: ReadonlyMap<Request, Answer>) => {
+      const costs = one.checks.map(() => one.realCost!);
+      await store.settle(one.checks, answers.get(one) as CheckResult[], costs);
+    };
+    await Promise.all(settled.map((one) => settleIn(one, together, shared)));
+    for (const one of settleOrderOf(settled)) await settleIn(one, apart, single);
+    for (const one of settled) {
+      const [ofShared, ofSingle] = await Promise.all(
+        [together, apart].map((subject) => answer(subject, { ...one, type: 'peek' })),
+      );
+      expect(ofShared).toEqual(ofSingle);
     }
   }
 

@@ -1,7 +1,9 @@
 import type { Type } from '@nestjs/common';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { AccountsModule } from '../../examples/algorithms/accounts.js';
 import { ApiModule } from '../../examples/algorithms/api.js';
 import { ChatGateway } from '../../examples/algorithms/chat.gateway.js';
+import type { FreqLimitEvent } from 'nestjs-freq-limit';
 import { TestClock, useMemoryStore } from 'nestjs-freq-limit/testing';
 import { closeApps, PLATFORMS, serve, statuses } from '../support/app.js';
 import { post, remaining } from '../support/http.js';
@@ -11,6 +13,8 @@ import { closeClients, connect, denied, startGateways } from '../support/sockets
 // the examples of docs/algorithms.md; the suites of the stores test the same in Redis
 
 const log = captureLog();
+
+const VERDICTS = 'nestjs-freq-limit:verdict';
 
 afterEach(() => {
   closeClients();
@@ -79,16 +83,21 @@ describe.each(PLATFORMS)('the limits to choose from, on %s', (platform) => {
 
   it('count the tokens of a language model', async () => {
     const { url } = await start(ApiModule);
+    const estimates: unknown[] = [];
+    const listen = (event: unknown) => {
+      estimates.push((event as FreqLimitEvent).verdict.results.map(({ cost }) => cost));
+    };
+    subscribe(VERDICTS, listen);
+    const ask = (body: object) => post(`${url}/answers`, body, { authorization: 'tiny' });
     const question = { prompt: 'why'.repeat(20), maxTokens: 1_000 };
-    const response = await post(`${url}/answers`, question, { authorization: 'tiny' });
-    expect(remaining(response)).toEqual({ tokens: 18_970, budget: 498_970 });
+    const left = [remaining(await ask(question))];
     const odd = [{}, { prompt: 1, maxTokens: -5 }, { prompt: '', maxTokens: 1e9 }];
-    const left: unknown[] = [];
-    for (const body of odd) {
-      const { tokens } = remaining(await post(`${url}/answers`, body, { authorization: 'tiny' }));
-      left.push(tokens);
-    }
-    expect(left).toEqual([18_470, 18_469, 14_469]);
+    for (const body of odd) left.push(remaining(await ask(body)));
+    unsubscribe(VERDICTS, listen);
+    expect(estimates).toEqual([1_030, 500, 1, 4_000].map((cost) => [cost, cost]));
+    // each character counts as two tokens
+    const used = [122, 124, 126, 128];
+    expect(left).toEqual(used.map((tokens) => ({ tokens: 20_000 - tokens, budget: 500_000 - tokens })));
   });
 
   it('take the calls of a sender that repeats them all at once', async () => {

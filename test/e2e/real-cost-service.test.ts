@@ -1,10 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
-import {
-  FreqLimit,
-  type FreqLimitCheck,
-  FreqLimitService,
-  type SettleableVerdict,
-} from 'nestjs-freq-limit';
+import { FreqLimit, type FreqLimitCheck, FreqLimitService, type SettleableVerdict } from 'nestjs-freq-limit';
 import { startApp } from '../support/app.js';
 import { KINDS, limitsIn } from '../support/kinds.js';
 import { captureLog } from '../support/log.js';

@@ -73,10 +73,10 @@ const MISTAKES: [code: string, underlined: string, message: string][] = [
   ["@FreqLimit({ window: '1 minute', limit: 5 })", 'window', 'Type \'"1 minute"\' is not assignable to type'],
   ["@FreqLimit({ window: '1m', limit: 5, shadow: 'true' })", 'shadow', "Type 'string' is not assignable"],
   ["@FreqLimit({ window: '1m', limit: () => '5' })", 'limit', "Type '() => string' is not assignable"],
-  ['@FreqLimit({ default: { limit: 5 } })', 'default', "'default' does not exist in type 'FreqLimitRule'"],
+  ['@FreqLimit({ default: { limit: 5 } })', 'default', "'default' does not exist in type 'AnyRule'"],
   ['@FreqLimit(variable)', 'variable', "Types of property 'window' are incompatible"],
-  ['@FreqLimit({})', '{}', "'{}' is not assignable to parameter of type 'FreqLimitRule'"],
-  ['@FreqLimit([{ limit: 5 }])', '[{ limit: 5 }]', "is not assignable to parameter of type 'FreqLimitRule'"],
+  ['@FreqLimit({})', '{}', "'{}' is not assignable to parameter of type 'AnyRule'"],
+  ['@FreqLimit([{ limit: 5 }])', '[{ limit: 5 }]', "is not assignable to parameter of type 'AnyRule'"],
   [
     "@FreqLimit({ window: '1m', limit: 5, burst: 9 })",
     "{ window: '1m', limit: 5, burst: 9 }",

@@ -37,7 +37,7 @@ export const rightOfAnyKind: AnyRule[] = [
     shadow: isTried,
     onStoreError: 'deny',
   },
-  { concurrency: 5, window: undefined, limit: undefined },
+  { concurrency: 5, limit: undefined },
 ];
 
 export const wrongConcurrency: AnyRule[] = [

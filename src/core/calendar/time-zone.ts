@@ -2,7 +2,8 @@ import { BoundedMap } from '../bounded-map.js';
 import { formatForLog } from '../errors.js';
 import type { Validator } from '../validate.js';
 
-const NAME = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
+/** Bounded, because a function may return what a client sends, and Intl needs milliseconds for a long text. */
+const NAME = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/;
 /** Node.js knows these, but IANA does not, and several places share most of them: `BST` would be Bangladesh. */
 const ABBREVIATION =
   /^(?:ACT|AET|AGT|ART|AST|BET|BST|CAT|CNT|CST|CTT|EAT|ECT|IET|IST|JST|MIT|NET|NST|PLT|PNT|PRT|PST|SST|VST)$/i;

@@ -60,11 +60,17 @@ export class DenyCache extends StoreLayer implements Store {
     results: readonly CheckResult[],
     costs: readonly number[],
   ): MaybePromise<CheckResult[]> {
-    // nothing about leases is cached, and each request with one settles it
-    const cached = checks.filter(({ kind }) => kind.type !== 'concurrency');
-    if (cached.length > 0) this.generation++;
-    this.counts.forget(cached);
-    return this.store.settle(checks, results, costs);
+    // a debt only makes it more certain that a counter denies, and nothing about leases is cached
+    const lowered = checks.filter(
+      ({ cost, kind }, i) => kind.type !== 'concurrency' && (costs[i] ?? cost) < cost,
+    );
+    this.forget(lowered);
+    const settled = this.store.settle(checks, results, costs);
+    if (lowered.length === 0 || !isPromise(settled)) return settled;
+    // a denial that arrives meanwhile may be older than the refund
+    return Promise.resolve(settled).finally(() => {
+      this.forget(lowered);
+    });
   }
 
   renew(checks: readonly Check[]): MaybePromise<(boolean | undefined)[]> {
@@ -79,6 +85,12 @@ export class DenyCache extends StoreLayer implements Store {
     return Promise.resolve(done).finally(() => {
       this.forgetAll();
     });
+  }
+
+  private forget(checks: readonly Check[]): void {
+    if (checks.length === 0) return;
+    this.generation++;
+    this.counts.forget(checks);
   }
 
   private forgetAll(): void {

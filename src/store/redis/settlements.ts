@@ -91,11 +91,10 @@ export class Settlements {
       charges.forEach(({ result }, i) => settled.set(result, answers[i] ?? result));
     } catch (error) {
       const { message } = toFailure(error);
-      this.parts.log.error(
-        'FREQ_LIMIT_REFUND_FAILED',
-        message,
-        `Refund failed; the request stays counted: ${message}`,
-      );
+      const failed = charges.every(({ cost }) => cost === 0)
+        ? 'Refund failed; the request stays counted'
+        : 'Settlement failed; the request stays charged as it was';
+      this.parts.log.error('FREQ_LIMIT_REFUND_FAILED', `${failed}: ${message}`, `${failed}: ${message}`);
     }
     return results.map((result) => settled.get(result) ?? result);
   }

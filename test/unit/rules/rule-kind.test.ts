@@ -250,7 +250,10 @@ describe('the algorithm of the module', () => {
   });
 
   it('is compared with the other options, but a burst needs the algorithm of its rule', () => {
-    expect(thrownBy(() => plan({ cost: 6 }, 'token-bucket')).message).toContain('cost: 6 is above the burst');
+    expect(thrownBy(() => plan({ cost: 6 }, 'token-bucket')).message).toMatch(
+      /cost: 6 is above the burst.*write a lower cost, or algorithm: 'token-bucket', burst: 6$/,
+    );
+    expect(plan({ cost: 6, algorithm: 'token-bucket', burst: 6 }, 'token-bucket').burst).toBe(6);
     expect(thrownBy(() => plan({ burst: 6 }, 'token-bucket')).message).toContain(
       "burst: is only possible with algorithm: 'token-bucket'; add that",
     );

@@ -233,6 +233,34 @@ describe('DenyCache', () => {
     expect(calls()).toBe(6);
   });
 
+  it('calls the store again after a partial refund, but not after a debt', async () => {
+    const { cache, consume, calls } = subject();
+    const three = { ...one, cost: 3 };
+    for (let i = 0; i < 3; i++) await consume(one);
+    for (const cost of [4, 3]) await cache.settle([three], [], [cost]);
+    await consume(one);
+    expect(calls()).toBe(3);
+    await cache.settle([three], [], [2]);
+    await consume(one);
+    expect(calls()).toBe(4);
+  });
+
+  it('ignores a denial that is decided while a refund is in flight', async () => {
+    const { cache, consume, calls, inner } = subject();
+    const results = inner.consume([one], true);
+    inner.consume([one]);
+    const settle = inner.settle.bind(inner);
+    jest.spyOn(inner, 'settle').mockImplementation((async (...args: Parameters<MemoryStore['settle']>) => {
+      await new Promise(setImmediate);
+      return settle(...args);
+    }) as never);
+    const refunded = cache.settle([one], results, [0]);
+    expect((await consume(one))[0]!.allowed).toBe(false);
+    await refunded;
+    expect((await consume(one))[0]!.allowed).toBe(true);
+    expect(calls()).toBe(2);
+  });
+
   it('forgets only the counters of a refund', async () => {
     const { cache, consume, calls } = subject();
     const other = check('other', { limit: 0 });
