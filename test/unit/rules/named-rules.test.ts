@@ -7,11 +7,7 @@ import { declared, DEFAULTS, thrownBy } from '../fixtures.js';
 const LOGIN = { window: '15m', limit: 5, key: '{ip}' } as const;
 
 const setOf = (rules: Record<string, unknown>): NamedRuleSet => new NamedRuleSet(rules as never, DEFAULTS);
-const resolve = (
-  rules: Record<string, unknown>,
-  named: string,
-  changes: unknown = {},
-): AnyRule | undefined =>
+const resolve = (rules: Record<string, unknown>, named: string, changes: unknown = {}): AnyRule | undefined =>
   ruleOf(setOf(rules).resolve({ rules: [{ ...declared(changes), named }], skip: undefined }).rules[0]!);
 
 function ruleOf({ rule, error }: DeclaredRule): AnyRule {
