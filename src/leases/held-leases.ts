@@ -94,17 +94,14 @@ export class HeldLeases implements Leases {
    */
   noteRenewal(answers: readonly (boolean | undefined)[], sentAtMs: number): void {
     if (answers.includes(false)) this.lapse('lapsed');
-    if (answers.includes(undefined)) {
-      this.watchEnd();
-      return;
-    }
+    if (answers.includes(undefined)) return;
     this.safeUntilMs = sentAtMs + this.parts.lifeMs;
     stopTimeout(this.watch);
     this.watch = undefined;
   }
 
-  /** They lapse if the next renewals fail too. */
-  private watchEnd(): void {
+  /** From now on they lapse in time, unless a renewal succeeds: it may have no answer for longer than they live. */
+  watchEnd(): void {
     if (this.onLapsed === undefined || this.watch !== undefined) return;
     const leftMs = Math.max(0, this.safeUntilMs - this.clock());
     this.watch = startTimeout(() => {

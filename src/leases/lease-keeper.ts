@@ -97,6 +97,7 @@ export class LeaseKeeper {
 
   private async renew(all: readonly HeldLeases[]): Promise<void> {
     const sentAtMs = this.clock();
+    for (const leases of all) leases.watchEnd();
     const answers = await this.answers(all.flatMap(({ checks }) => checks));
     let next = 0;
     let lapsed = 0;

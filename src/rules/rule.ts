@@ -82,6 +82,8 @@ export interface ConcurrencyRule extends Omit<RuleOptions, keyof WithoutConcurre
    * @default 'request'
    */
   readonly holdFor?: HoldFor | undefined;
+  /** Only without `concurrency`: a request counts while it runs. */
+  readonly window?: undefined;
   /** Only without `concurrency`, which is the limit of the rule. */
   readonly limit?: undefined;
   /** Only without `concurrency`: each request uses one slot. */

