@@ -118,11 +118,8 @@ export class ServiceChecks {
   }
 
   private ofCounter(check: CounterCheck, reader: Reader, needsLimit: boolean): ShareCheck {
-    const { key } = check;
     const { group, windowMs, kind } = this.counters.of(check, reader, needsLimit);
-    const text = isList(key) ? textOfAll(key) : textOf(key);
-    if (text === undefined) throw missingKey(key, reader);
-    const hashed = this.options.hashKey(text);
+    const hashed = this.hashedKey(check.key, reader);
     const limit = reader.optional('limit', check.limit, COUNT) ?? Infinity;
     const cost = reader.optional('cost', check.cost, COUNT) ?? 1;
     return {
@@ -149,10 +146,7 @@ export class ServiceChecks {
     if (method === 'consume') throw reader.invalid('concurrency', ONLY_HELD);
     const { group, windowMs, kind } = this.counters.ofConcurrency(check.name, reader);
     const limit = reader.required('concurrency', check.concurrency, COUNT);
-    const { key } = check;
-    const text = isList(key) ? textOfAll(key) : textOf(key);
-    if (text === undefined) throw missingKey(key, reader);
-    const hashed = this.options.hashKey(text);
+    const hashed = this.hashedKey(check.key, reader);
     return {
       key: group + hashed,
       group,
@@ -170,6 +164,12 @@ export class ServiceChecks {
       onStoreError:
         reader.optional('onStoreError', check.onStoreError, ON_STORE_ERROR) ?? this.options.onStoreError,
     };
+  }
+
+  private hashedKey(key: CounterCheck['key'], reader: Reader): string {
+    const text = isList(key) ? textOfAll(key) : textOf(key);
+    if (text === undefined) throw missingKey(key, reader);
+    return this.options.hashKey(text);
   }
 
   private ofRule(check: RuleCheck, reader: Reader, method: ServiceMethod): ShareCheck {
