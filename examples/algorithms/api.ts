@@ -49,7 +49,7 @@ function textOf({ prompt }: Question): string {
 
 /** A high estimate: a token for each two characters, and the longest answer that the request allows. */
 function tokens(context: ExecutionContext): number {
-  const { body } = context.switchToHttp().getRequest<{ body: Question }>();
+  const { body = {} } = context.switchToHttp().getRequest<{ body?: Question }>();
   const answer = Math.min(Math.max(Math.ceil(Number(body.maxTokens) || 500), 1), 4_000);
   return Math.ceil(textOf(body).length / 2) + answer;
 }

@@ -9,8 +9,8 @@ const FILE = fileURLToPath(import.meta.url);
 export class ReportsController {
   /** At most two downloads of a user at once, and at most 20 in an hour. */
   @Get('download')
-  @FreqLimit({ name: 'downloads', concurrency: 2, key: '{headers.x-user}' })
-  @FreqLimit({ name: 'hourly', window: '1h', limit: 20, key: '{headers.x-user}' })
+  @FreqLimit({ name: 'downloads', concurrency: 2, key: '{user.id}' })
+  @FreqLimit({ name: 'hourly', window: '1h', limit: 20, key: '{user.id}' })
   download() {
     return new StreamableFile(createReadStream(FILE));
   }

@@ -61,7 +61,7 @@ export class ChatController {
   chat(@Body() question: Question, @FreqLimitCharge() charges: FreqLimitCharges): Observable<MessageEvent> {
     const stop = new AbortController();
     const answer = this.answer(question, charges, stop.signal);
-    // if the client hangs up, Nest unsubscribes, and the model stops
+    // if the client disconnects, Nest unsubscribes, and the model stops
     return from(answer).pipe(finalize(() => stop.abort()));
   }
 
@@ -77,7 +77,7 @@ export class ChatController {
         yield { data: chunk.text };
       }
     } finally {
-      // also if the model fails or the client hangs up: what was produced must be paid
+      // also after a failure or a disconnect: used tokens are charged
       if (usage !== undefined) await charges.settle({ input: usage.input, output: usage.output });
     }
   }

@@ -6,7 +6,7 @@ const tokensOf = ({ result }: Outcome) => (result as ModelAnswer).tokens;
 
 @Controller('answers')
 export class AnswersController {
-  /** An estimate of 500 tokens is charged first. One request may use a tenth of the limit: 2,000. */
+  /** An estimate of 500 tokens is charged first. */
   @Post()
   @FreqLimit({
     name: 'tokens',
@@ -14,7 +14,6 @@ export class AnswersController {
     limit: 20_000,
     cost: 500,
     actualCost: tokensOf,
-    maxShare: 0.1,
   })
   ask(@Body() { text }: { text: string }): Promise<ModelAnswer> {
     return askModel(text);

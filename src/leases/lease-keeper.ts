@@ -145,7 +145,8 @@ export class LeaseKeeper {
       'FREQ_LIMIT_LEASE_LAPSED',
       'lapsed',
       `${slots} with concurrency lapsed before this process renewed them, and are taken again. For a short time, more requests ` +
-        'may have run at once than allowed. This process or Redis did not run for some time, or Redis lost its data.',
+        'may have run at once than allowed. This process or Redis did not run for some time, Redis lost its data, or reset was ' +
+        'called.',
     );
   }
 }

@@ -113,7 +113,7 @@ export interface RuleOptions {
   /**
    * The share of the limit, or of the burst of a token bucket, that one request may use, above 0 and at most 1. A request with a
    * higher cost is denied and charges nothing. A share of less than one unit is one unit.
-   * @default 1
+   * @default none: a request with a cost above the limit is denied as by any rule
    */
   readonly maxShare?: number | undefined;
   /**

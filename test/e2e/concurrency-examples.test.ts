@@ -2,6 +2,7 @@ import { ImportsWorker } from '../../examples/concurrency/imports.worker.js';
 import { ReportsController } from '../../examples/concurrency/reports.controller.js';
 import { RoomGateway } from '../../examples/concurrency/room.gateway.js';
 import { closeApps, PLATFORMS, startApp } from '../support/app.js';
+import { startWithUsers } from '../support/example-app.js';
 import { slotsOf, untilTaken, Work } from '../support/slots.js';
 import { closeClients, connect, LIBRARIES, startGateways } from '../support/sockets.js';
 
@@ -15,8 +16,9 @@ afterEach(async () => {
 
 describe('the examples of concurrency', () => {
   it.each(PLATFORMS)('let two downloads of a user run, %s', async (platform) => {
-    const { app, url } = await startApp(platform, { controllers: [ReportsController] });
-    const download = (user: string) => fetch(`${url}/reports/download`, { headers: { 'x-user': user } });
+    const parts = { controllers: [ReportsController] };
+    const { app, url } = await startWithUsers(platform, 'memory', { namespace: '' }, parts);
+    const download = (user: string) => fetch(`${url}/reports/download`, { headers: { authorization: user } });
     for (let i = 0; i < 20; i++) {
       const response = await download('ada');
       expect([response.status, (await response.text()).slice(0, 6)]).toEqual([200, 'import']);

@@ -95,7 +95,7 @@ export class Renewals {
     this.parts.log.error(
       'FREQ_LIMIT_RENEWAL_FAILED',
       message,
-      `Leases could not be renewed, so others may take their places: ${message}`,
+      `Slots could not be renewed. If this lasts 15 seconds, other requests may take them: ${message}`,
     );
   }
 }
