@@ -64,9 +64,10 @@
 -- Promises   * A request is charged as a whole or, if a check denies it, not at all (except countDenied, and blocks).
 --            * A check begins a block if it denies its request itself, whatever other checks say, and its cost is not
 --              above its limit. A block lasts its step, and at least until the counter is as new. Requests and
---              settlements change nothing about it.
---            * A key is created with its expiry in one command. No write removes an expiry. If something else did, the
---              window ends all the same, and the key gets its expiry back in the next sub-window or period.
+--              settlements change nothing about it. None begins while a debt denies for longer than blocks can last.
+--            * A key is created with its expiry in one command, leases in one step. No write removes an expiry. If
+--              something else did, the window ends all the same, and the key gets its expiry back in the next
+--              sub-window or period.
 --            * If the server's clock was set back, a state from the future counts as one of now. A lease does so once
 --              its counter denies.
 --            * A lease that is released a second time changes nothing. Lapsed leases do not count, and the next write
@@ -566,9 +567,11 @@ if not all_pass then
       local offences = steps > 1 and pcall('GET', KEYS[i] .. '!offences')
       offences = type(offences) == 'string' and #offences < 16 and offences:find('^%d+$') and tonumber(offences) or 0
       offences = offences < steps and offences or steps - 1
-      local length, reset, longest = args[first + offences], reset_of(i), longest_block(i)
+      local length, reset = args[first + offences], reset_of(i)
+      if reset > longest_block(i) then
+        return
+      end
       length = length > reset and length or reset
-      length = length < longest and length or longest
       blocked_until[i], begun[i], blocks = now + length, { offences + 1, steps > 1 and length + forgive }, blocks + 1
     end
   end
@@ -888,8 +891,8 @@ while args[run] do
         for place = at, at + count - 1 do
           call('ZADD', key, expiry, ids[place])
         end
-        call('ZREMRANGEBYSCORE', key, '-inf', format('(%d', now))
         call('PEXPIREAT', key, expiry)
+        call('ZREMRANGEBYSCORE', key, '-inf', format('(%d', now))
       elseif added == 0 then
         call('PEXPIRE', key, format('%d', window))
       elseif value and not rewrites then

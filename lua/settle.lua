@@ -16,6 +16,11 @@
 
 local call, pcall, format = redis.call, redis.pcall, string.format
 
+-- Servers before Redis 7 may be configured to replicate the script itself; they would refuse writes after TIME.
+if not redis.REDIS_VERSION_NUM then
+  redis.replicate_commands()
+end
+
 -- Counters stop here: up to this number they are exact.
 local MAX = 9007199254740991
 

@@ -187,6 +187,22 @@ export function describeSettlements(name: string, start: () => Promise<TimedSubj
       );
     });
 
+    it('of a bucket leaves a debt that denies for longer than blocks, and no block begins', async () => {
+      const key = `debt-${++serial}`;
+      const block = { stepsMs: [2_000], forgiveAfterMs: 1 };
+      // 320 ms for each unit
+      const of = (parts?: KindParts): Check =>
+        checkOf({ type: 'token-bucket', block }, key, subject.clock.nowMs, parts);
+      const two = of({ cost: 2 });
+      await settle(two, await one(two), 100);
+      const denied = await one(of());
+      expect(denied).toMatchObject({ allowed: false, used: 100, retryAfterMs: 96 * 320 });
+      expect(denied).not.toHaveProperty('blocked');
+      // 6 units would take 1,920 ms
+      advance(94 * 320);
+      expect(await one(of())).toMatchObject({ blocked: true, retryAfterMs: 2_000 });
+    });
+
     it('of several checks is in their order, and leaves those alone that cost what was estimated', async () => {
       const checks = KIND_CASES.map((kind) =>
         checkOf(kind, `several-${++serial}`, subject.clock.nowMs, { cost: 2 }),

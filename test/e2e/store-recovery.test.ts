@@ -97,6 +97,23 @@ describe('a right that the script lacks', () => {
 });
 
 describe('a server that is full', () => {
+  it('charges real costs all the same', async () => {
+    const admin = plainClient(server.url);
+    const { service } = await serve({ redis: server.url, timeoutMs: 5_000 });
+    const checks = [
+      { ...HOUR, key: 'a', name: 'fixed', cost: 100 },
+      { ...HOUR, key: 'a', name: 'sliding', algorithm: 'sliding-window', cost: 100 },
+    ] as const;
+    const { settle } = await service.consume(checks, { settle: true });
+    await admin.config('SET', 'maxmemory-policy', 'noeviction');
+    await admin.config('SET', 'maxmemory', '1mb');
+    await settle({ fixed: 5_000, sliding: 6_000 });
+    const { results } = await service.peek(checks);
+    expect(results.map(({ used }) => used)).toEqual([5_000, 6_000]);
+    expect(lines).toEqual([]);
+    await admin.quit();
+  });
+
   it('rejects new counters, and health() reports it', async () => {
     const admin = plainClient(server.url);
     const { service, charge } = await serve({ redis: server.url, timeoutMs: 5_000 });

@@ -83,7 +83,9 @@ export function beginBlock(
   const { stepsMs, forgiveAfterMs } = block;
   const count = Math.min(offencesAt(counter, nowMs), stepsMs.length - 1);
   const resetAfterMs = state === undefined ? 0 : countingOf(of).resetAfterMs(state, of, nowMs);
-  const lengthMs = Math.min(Math.max(stepsMs[count] ?? 0, resetAfterMs), longestBlockMs(of, nowMs));
+  // a debt denies for longer than any block, and would be lost with the state
+  if (resetAfterMs > longestBlockMs(of, nowMs)) return false;
+  const lengthMs = Math.max(stepsMs[count] ?? 0, resetAfterMs);
   counter.blockedUntilMs = nowMs + lengthMs;
   counter.state = undefined;
   if (stepsMs.length > 1)

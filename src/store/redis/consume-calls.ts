@@ -1,5 +1,4 @@
 import type { Check } from '../../core/check.js';
-import { formatError } from '../../core/errors.js';
 import type { LimitedLog } from '../../core/limited-log.js';
 import { Batch, PendingRequest } from './batch.js';
 import type { Breaker } from './breaker.js';
@@ -9,7 +8,7 @@ import { isAboutKey, isFull, isMoving, ReplyError, toFailure } from './errors.js
 import type { FullServers } from './full-servers.js';
 import { consumeLua, consumeMixedLua } from './lua.generated.js';
 import type { RedisClient } from './redis-option.js';
-import { Script } from './script.js';
+import { isOldServer, Script, whenFull } from './script.js';
 import type { CallListener, ScriptCall, Sender } from './sender.js';
 import type { ServerHealth } from './server-health.js';
 import { encodeMixed, readMixed } from './mixed-codec.js';
@@ -27,7 +26,7 @@ interface ConsumeScript {
 function consumeScript(source: string, codec: Pick<ConsumeScript, 'encode' | 'read'>): ConsumeScript {
   return {
     script: new Script(source),
-    whenFull: new Script(`#!lua flags=allow-oom\n${source}`),
+    whenFull: whenFull(source),
     ...codec,
   };
 }
@@ -127,7 +126,7 @@ class ConsumeCall implements ScriptCall, CallListener {
       reply = await sender.call(this.consume.whenFull, this);
     } catch (second) {
       // servers before Redis 7 do not know the flag
-      this.fail(formatError(second).includes('compiling') ? error : second);
+      this.fail(isOldServer(second) ? error : second);
       return;
     }
     fullServers.noteFull(this.server);

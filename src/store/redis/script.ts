@@ -38,6 +38,16 @@ export class Script {
   }
 }
 
+/** The same script for a full server, with a flag that lets it write (Redis ≥ 7). */
+export function whenFull(source: string): Script {
+  return new Script(`#!lua flags=allow-oom\n${source}`);
+}
+
+/** Whether a server does not know flags of scripts. */
+export function isOldServer(error: unknown): boolean {
+  return formatError(error).includes('compiling');
+}
+
 /** Whether the server does not have the script, so that nothing was run. */
 export function isMissing(error: unknown): boolean {
   return formatError(error).startsWith('NOSCRIPT');

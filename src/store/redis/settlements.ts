@@ -3,24 +3,27 @@ import type { LimitedLog } from '../../core/limited-log.js';
 import { groupChecks, inOriginalOrder } from '../../core/split-request.js';
 import { NO_TOKEN, type OnTokens } from './batch.js';
 import { Deadline } from './deadline.js';
-import { isMoving, toFailure } from './errors.js';
+import { isFull, isMoving, toFailure } from './errors.js';
 import { prefixWithTag } from './hash-tags.js';
 import { consumeMixedLua, settleLua } from './lua.generated.js';
 import { encodeMixedSettlements, readMixedSettlements } from './mixed-settle-codec.js';
-import { Script } from './script.js';
+import { isOldServer, Script, whenFull } from './script.js';
 import type { Sender } from './sender.js';
 import type { ServerHealth } from './server-health.js';
 import type { Servers } from './servers.js';
 import { encodeSettlements, readSettlements, type SettledCharge } from './settle-codec.js';
 import { SettleCoalescer } from './settle-coalescer.js';
 
-/** How charges are settled: a script, and how its arguments and its reply are made and read. */
-const PLAIN = { script: new Script(settleLua), encode: encodeSettlements, read: readSettlements };
-const MIXED = {
-  script: new Script(consumeMixedLua),
-  encode: encodeMixedSettlements,
-  read: readMixedSettlements,
-};
+/**
+ * How charges are settled: a script, and how its arguments and its reply are made and read. For a full server there is a second
+ * one: settlements create no counters, and a debt must be charged as long as requests are.
+ */
+const PLAIN = { ...scriptsOf(settleLua), encode: encodeSettlements, read: readSettlements };
+const MIXED = { ...scriptsOf(consumeMixedLua), encode: encodeMixedSettlements, read: readMixedSettlements };
+
+function scriptsOf(source: string): { readonly script: Script; readonly whenFull: Script } {
+  return { script: new Script(source), whenFull: whenFull(source) };
+}
 
 /** What a result was charged. */
 interface Charge {
@@ -91,9 +94,7 @@ export class Settlements {
       charges.forEach(({ result }, i) => settled.set(result, answers[i] ?? result));
     } catch (error) {
       const { message } = toFailure(error);
-      const failed = charges.every(({ cost }) => cost === 0)
-        ? 'Refund failed; the request stays counted'
-        : 'Settlement failed; the request stays charged as it was';
+      const failed = whatFailed(charges);
       this.parts.log.error('FREQ_LIMIT_REFUND_FAILED', `${failed}: ${message}`, `${failed}: ${message}`);
     }
     return results.map((result) => settled.get(result) ?? result);
@@ -164,9 +165,24 @@ export class Settlements {
     if (first === undefined) return undefined;
     if (this.isDown(first)) throw health.toError();
     const server = servers.of(first.check.key);
-    const deadline = new Deadline(timeoutMs);
-    return sender.call(way.script, { ...way.encode(charges), server, requests: 1, deadline });
+    const call = { ...way.encode(charges), server, requests: 1, deadline: new Deadline(timeoutMs) };
+    try {
+      return await sender.call(way.script, call);
+    } catch (error) {
+      // a full server refused the first write, so nothing is settled
+      if (!isFull(error)) throw error;
+      return sender.call(way.whenFull, call).catch((second: unknown) => {
+        throw isOldServer(second) ? error : second;
+      });
+    }
   }
+}
+
+function whatFailed(charges: readonly SettledCharge[]): string {
+  if (charges.every(isLease)) return 'Release failed; the slot is free within 15 seconds';
+  return charges.every(({ cost }) => cost === 0)
+    ? 'Refund failed; the request stays counted'
+    : 'Settlement failed; the request stays charged as it was';
 }
 
 function isLease({ check }: SettledCharge): boolean {

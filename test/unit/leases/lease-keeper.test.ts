@@ -204,6 +204,14 @@ describe('the keeper of leases', () => {
     expect(lapsed).toEqual([]);
   });
 
+  it('releases many leases at a shutdown in calls of a bounded size', async () => {
+    const ids = Array.from({ length: 600 }, (_, i) => `l${i}`);
+    for (const id of ids) hold(id);
+    await keeper.close();
+    expect(store.releases.map(({ length }) => length)).toEqual([256, 256, 88]);
+    expect(store.releases.flat()).toEqual(ids);
+  });
+
   it('survives a store that fails', async () => {
     store.answer = () => Promise.reject(new Error('renew'));
     store.failsToSettle = true;
