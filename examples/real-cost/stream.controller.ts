@@ -16,7 +16,9 @@ export class StreamController {
       tap(() => words++),
       map((data) => ({ data })),
       // at the end, after an error, and when the client disconnects
-      finalize(() => void charge.settle(words)),
+      finalize(() => {
+        if (words > 0) void charge.settle(words);
+      }),
     );
   }
 }

@@ -40,16 +40,20 @@ export class Settlement {
   }
 
   private async costsOf(request: SettledRequest, end: HandlerEnd): Promise<readonly CostByOutcome[]> {
-    // how much of the response the client got is unknown, and disconnecting must not be a way to avoid being counted
-    const isGone = end.isGone === true || (isAborted(request.response) && end.isCut !== true);
-    if (isGone) return [];
+    // the handler may still work
+    if (end.isGone === true) return [];
+    // How much of the response the client got is unknown, and disconnecting must not be a way to avoid a charge: nothing is
+    // refunded, and a debt is charged.
+    const isGone = isAborted(request.response) && end.isCut !== true;
     try {
       const outcome = outcomeOf(request, end);
       const isComplete = outcome.succeeded && end.isCut !== true;
       return await Promise.all(
         request.checks.map(async (check, i): Promise<CostByOutcome> => {
-          if (!(await this.shouldCount(check.rule, outcome))) return NOT_COUNTED;
-          return isComplete && !request.charges.isSettled(i) ? this.actualCost(check, outcome) : undefined;
+          if (!isGone && !(await this.shouldCount(check.rule, outcome))) return NOT_COUNTED;
+          if (!isComplete || request.charges.isSettled(i)) return undefined;
+          const actual = await this.actualCost(check, outcome);
+          return isGone && (actual?.cost ?? 0) <= check.cost ? undefined : actual;
         }),
       );
     } catch (error) {

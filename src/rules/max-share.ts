@@ -39,9 +39,9 @@ export function withinShare<C extends ShareCheck>(check: C, maxShare: number | u
   const aboveShare = { limit, kind };
   // a cost like this must not count, or one request could use up the limit
   const denied = { ...check, countDenied: false, aboveShare };
-  return kind.type === 'token-bucket'
-    ? { ...denied, kind: { ...kind, burst: most } }
-    : { ...denied, limit: most };
+  if (kind.type !== 'token-bucket') return { ...denied, limit: most };
+  // A block lasts at least as long as its bucket takes to fill up. With a block, the smaller bucket would shorten one that runs.
+  return { ...denied, block: undefined, kind: { ...kind, burst: most } };
 }
 
 /** The results of checks above their share, with the limits of their rules. */

@@ -105,8 +105,8 @@ export interface RuleOptions {
   readonly cost?: number | FromContext<number> | undefined;
   /**
    * What the request has really used, if that is known only afterwards. `cost` is then an estimate of at least 1, which is
-   * charged first. Called once, when the handler has succeeded. If the handler fails, if the client disconnects, or if the
-   * function fails, the estimate stays charged.
+   * charged first. Called once, when the handler has succeeded. If the handler or the function fails, the estimate stays
+   * charged. If the client disconnects first, a lower cost refunds nothing, and a higher one is charged.
    * @default none: the cost is final
    */
   readonly actualCost?: ActualCost | undefined;

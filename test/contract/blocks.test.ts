@@ -1,4 +1,5 @@
 import type { Check } from '../../src/core/check.js';
+import { withinShare } from '../../src/rules/max-share.js';
 import { check } from '../support/check.js';
 import { memorySubject, type RedisSubject, redisSubject } from '../support/subjects.js';
 import type { Subject } from './store.contract.js';
@@ -31,6 +32,21 @@ describe.each(['memory', 'redis'])('blocks in %s', (store) => {
       return check(`${group}${user}`, { group, windowMs: WINDOW_MS, kind, limit: 2, block: BLOCK, ...parts });
     };
     const send = async (...checks: Check[]) => (await subject.store.consume(checks))[0]!;
+
+    it('are not shortened by a request above maxShare, before or in the turn in which they begin', async () => {
+      const block = { stepsMs: [1_000], forgiveAfterMs: 1_000 };
+      const above = withinShare({ ...on('fay', { cost: 2, block }), aboveShare: undefined }, 0.5);
+      for (let i = 0; i < 2; i++) await send(on('fay', { block }));
+      const results = await Promise.all([above, on('fay', { block })].map((one) => send(one)));
+      expect(results.map(({ allowed, blocked }) => [allowed, blocked])).toEqual([
+        [false, undefined],
+        [false, true],
+      ]);
+      await send(above);
+      const { retryAfterMs } = await send(on('fay', { block }));
+      // the counter was full, and a block lasts at least until it is as new
+      expect(Math.min(retryAfterMs, results[1]!.retryAfterMs)).toBeGreaterThan(55_000);
+    });
 
     it('begin with the request that crosses the limit', async () => {
       for (let i = 0; i < 2; i++) expect((await send(on('ann'))).allowed).toBe(true);

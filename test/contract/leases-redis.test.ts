@@ -98,6 +98,18 @@ describe('leases in Redis', () => {
       expect(ids.sort()).toEqual([all[i]!.lease, all[i + 3]!.lease].sort());
   });
 
+  it('are released before they are taken again in the same turn', async () => {
+    const [mine, next] = [lease('a', { limit: 1 }), lease('a', { limit: 1 })];
+    const [result] = await store.consume([mine]);
+    // another request begins the call that the next one shares
+    const [, , taken] = await Promise.all([
+      store.consume([lease('other')]),
+      store.settle([mine], [result!], [0]),
+      store.consume([next]),
+    ]);
+    expect(taken).toMatchObject([{ allowed: true, used: 1 }]);
+  });
+
   it('are renewed in calls of at most 256', async () => {
     const all = Array.from({ length: 600 }, (_, i) => lease(`key-${i % 2}`));
     await store.renew([lease()]);

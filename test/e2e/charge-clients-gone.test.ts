@@ -1,5 +1,5 @@
-import { Controller, Get, Res, Sse } from '@nestjs/common';
-import { once } from 'node:events';
+import { Controller, Get, Req, Res, Sse } from '@nestjs/common';
+import { type EventEmitter, once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { finalize, interval, map } from 'rxjs';
@@ -17,6 +17,13 @@ const log = captureLog();
 
 const tokens = { name: 'tokens', window: '1d', limit: 1_000, key: 'all', cost: 100 } as const;
 const counted = { name: 'failures', window: '1d', limit: 1_000, key: 'all', countWhen: 'failure' } as const;
+
+/** A connection, and the requests of both platforms, which have one. */
+interface Raw extends EventEmitter {
+  readonly socket: Raw;
+}
+
+const socketOf = ({ socket }: Raw): Raw => socket;
 
 /** Reads the beginning of a response, and disconnects. */
 async function leave(url: string, beginning: string): Promise<void> {
@@ -83,6 +90,41 @@ describe.each(EVERYWHERE)('a client that disconnects on %s in %s', (platform, ki
     // the estimate, and what counts only if the request fails
     expect(await usedOf(app, Chat, 'never', 'tokens')).toBe(100);
     expect(await usedOf(app, Chat, 'before', 'failures')).toBe(1);
+    expect(log.lines).toEqual([]);
+  });
+
+  it('is charged the debt of its handler, which ends later', async () => {
+    const ended: string[] = [];
+    const arrived: string[] = [];
+    const work = async (name: string, raw: Raw) => {
+      arrived.push(name);
+      await once(raw, 'close');
+      ended.push(name);
+      return name;
+    };
+    @Controller()
+    class Chat {
+      @Get('more')
+      @FreqLimit({ ...tokens, actualCost: () => 400 })
+      more(@Req() request: Raw) {
+        return work('more', socketOf(request));
+      }
+      @Get('less')
+      @FreqLimit({ ...tokens, actualCost: () => 40 })
+      less(@Req() request: Raw) {
+        return work('less', socketOf(request));
+      }
+    }
+    const { app, url } = await startApp(platform, { controllers: [Chat], limits: limitsIn(kind, suite) });
+    for (const path of ['more', 'less']) {
+      const request = get(`${url}/${path}`, { agent: false }).on('error', () => undefined);
+      await until(() => arrived.includes(path));
+      request.destroy();
+      await until(() => ended.includes(path));
+    }
+    await until(async () => (await usedOf(app, Chat, 'more', 'tokens')) === 400);
+    await sleep(50);
+    expect(await usedOf(app, Chat, 'less', 'tokens')).toBe(100);
     expect(log.lines).toEqual([]);
   });
 

@@ -84,6 +84,18 @@ describe.each(EVERYWHERE)('maxShare on %s in %s', (platform, kind) => {
     ]);
   });
 
+  it('does not shorten a block of a token bucket', async () => {
+    const waits: (number | undefined)[] = [];
+    const bucket = { ...TOKENS, window: '1h', algorithm: 'token-bucket', blockFor: '1m' } as const;
+    const { url } = await start(controllerWith(bucket), {
+      denyCache: false,
+      onVerdict: ({ verdict }) => waits.push(verdict.tightest?.retryAfterMs),
+    });
+    // the third one begins a block, until the bucket is full
+    for (const units of [5, 5, 5, 6, 1]) await fetch(`${url}?cost=${units}`);
+    expect(waits.map((ms = 0) => ms > 3_500_000)).toEqual([false, false, true, true, true]);
+  });
+
   it('has its own reason in bodies, problem details and exceptions', async () => {
     const seen: unknown[] = [];
     const Chat = controllerWith(TOKENS);

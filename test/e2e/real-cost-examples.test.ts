@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { FreqLimitService } from 'nestjs-freq-limit';
 import { AnswersController } from '../../examples/real-cost/answers.controller.js';
 import { StreamController } from '../../examples/real-cost/stream.controller.js';
@@ -48,6 +49,12 @@ it('the example of a stream settles the words that it has sent', async () => {
     return (await app.get(FreqLimitService).peek(check)).tightest?.used;
   };
   await until(async () => (await keyed()) === 4 || (await used()) === 4);
+});
+
+it('the example of a stream keeps the estimate if the client disconnects before the first word', () => {
+  const settle = jest.fn<(words: number) => Promise<void>>();
+  new StreamController().stream(text, { cost: 100, settle }).subscribe().unsubscribe();
+  expect(settle).not.toHaveBeenCalled();
 });
 
 it('the example of a worker settles what a job has taken', async () => {

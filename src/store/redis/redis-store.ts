@@ -90,7 +90,7 @@ export class RedisStore implements Store {
     const renewals = new Renewals({ sender, servers, health, timeoutMs, log: limitedLog });
     const calls = new ConsumeCalls({ sender, servers, health, fullServers, log: limitedLog });
     const batches = new BatchSender(calls, settlements, timeoutMs);
-    const coalescer = new Coalescer(new TurnWriter(client, batches), coalesce);
+    const coalescer = new Coalescer(new TurnWriter(client, batches, settlements), coalesce);
     const probes = new Probes(batches, servers, health, namespace);
     const parts = {
       servers,

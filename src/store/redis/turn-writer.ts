@@ -3,6 +3,7 @@ import type { Batch } from './batch.js';
 import type { BatchSender } from './batch-sender.js';
 import type { BatchWriter } from './coalescer.js';
 import type { RedisClient } from './redis-option.js';
+import type { Settlements } from './settlements.js';
 
 // taken from the module at load time, so that a test's fake timers cannot keep requests waiting
 const { setImmediate } = timers;
@@ -18,6 +19,7 @@ export class TurnWriter implements BatchWriter {
   constructor(
     private readonly client: RedisClient,
     private readonly sender: BatchSender,
+    private readonly settlements: Settlements,
   ) {}
 
   /**
@@ -44,6 +46,8 @@ export class TurnWriter implements BatchWriter {
   private writeAll(batches: readonly Batch[]): void {
     const stream = batches.length > 1 ? this.client.stream : undefined;
     stream?.cork();
+    // first what other requests have given back: a slot that was released in this turn is free for the next request
+    this.settlements.flush();
     for (const batch of batches) this.sender.send(batch);
     stream?.uncork();
   }

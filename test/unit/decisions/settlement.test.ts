@@ -198,4 +198,32 @@ describe('a settlement', () => {
     });
     expect(after?.map(({ used }) => used)).toEqual([5, 7]);
   });
+
+  it('charges a client that has disconnected what its handler has used above the estimate, and refunds nothing', async () => {
+    const store = new MemoryStore(10, quiet);
+    const eight = { cost: 5, actualCost: () => 8 };
+    const checks = [
+      planned('a', 'request', eight),
+      planned('b', 'request', five),
+      planned('c', 'failure'),
+      planned('d', 'request', eight),
+    ];
+    const results = charge(store, checks);
+    const response = { destroyed: true, writableFinished: false } as StatusResponse;
+    const settleIn = (end: HandlerEnd) =>
+      settle(store, { checks, results }, end, { response }, (charges) => {
+        void charges.settle(new Map([[3, 7]]));
+      });
+    const after = await settleIn(ended);
+    expect(after?.map(({ used }) => used)).toEqual([8, 5, 1, 7]);
+  });
+
+  it('charges no debt for a handler that has failed after its client has disconnected', async () => {
+    const store = new MemoryStore(10, quiet);
+    const checks = [planned('a', 'request', { cost: 5, actualCost: () => 8 })];
+    const results = charge(store, checks);
+    const response = { destroyed: true, writableFinished: false } as StatusResponse;
+    const failed = { succeeded: false, error: new Error('x') };
+    expect(await settle(store, { checks, results }, failed, { response })).toBeUndefined();
+  });
 });

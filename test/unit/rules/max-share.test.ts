@@ -71,9 +71,10 @@ describe('a check', () => {
     expect(one).toMatchObject({ limit: 5, countDenied: false, aboveShare: { limit: 10, kind: FIXED } });
   });
 
-  it('above the share of its burst gets a smaller bucket, which refills as before', () => {
-    const one = withinShare(shareCheck({ cost: 11, kind: BUCKET }), 0.5);
-    expect(one).toMatchObject({ limit: 10, kind: { type: 'token-bucket', burst: 10 } });
+  it('above the share of its burst gets a smaller bucket, which refills as before, and has no block', () => {
+    const block = { stepsMs: [1_000], forgiveAfterMs: 1_000 };
+    const one = withinShare(shareCheck({ cost: 11, kind: BUCKET, block }), 0.5);
+    expect(one).toMatchObject({ limit: 10, block: undefined, kind: { type: 'token-bucket', burst: 10 } });
     expect(one.aboveShare).toEqual({ limit: 10, kind: BUCKET });
   });
 });
