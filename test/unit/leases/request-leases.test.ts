@@ -95,7 +95,7 @@ describe('the leases of a connection', () => {
     ['is denied', false, ['a']],
   ])('are awaited by later messages of the connection: the first one %s', async (_, isAllowed, expected) => {
     const call = callOf(client);
-    const first = (await leases.prepare([slotOf('a')], call));
+    const first = await leases.prepare([slotOf('a')], call);
     let answer: (results: CheckResult[]) => void = () => undefined;
     const answered = new Promise<CheckResult[]>((resolve) => (answer = resolve));
     void answered.then((results) => {
