@@ -93,6 +93,11 @@ class Chat {
   alone() {
     return reply('alone');
   }
+  @SubscribeMessage('room')
+  @FreqLimit({ name: 'slots', concurrency: 1, key: '{body.room}', holdFor: 'connection' })
+  room() {
+    return reply('entered');
+  }
 }
 
 @WebSocketGateway()
@@ -183,6 +188,19 @@ describe.each(LIBRARIES.flatMap((library) => KINDS.map((kind) => [library, kind]
       most = 1;
       expect(await first.request('alone')).toEqual(reply('alone'));
       expect(await second.request('alone')).toEqual(reply('alone'));
+    });
+
+    it('of a connection is one of at most 100, whatever keys its messages have', async () => {
+      const { url } = await start();
+      const client = await connect(library, url);
+      for (let i = 0; i <= 100; i++) client.send('room', { room: `room ${i}` });
+      const replies = [];
+      for (let i = 0; i <= 100; i++) replies.push(await client.next());
+      expect(replies.filter(({ event }) => event === 'reply')).toHaveLength(100);
+      expect(replies.filter(({ event }) => event === 'exception')).toEqual([
+        { event: 'exception', data: busy },
+      ]);
+      expect(await client.request('room', { room: 'room 5' })).toEqual(reply('entered'));
     });
 
     it('of a connection is taken once, and until the client disconnects', async () => {
