@@ -69,7 +69,7 @@ export class FreqLimitGuard implements CanActivate {
     this.headers = new ResponseHeaders(http, options);
     this.exceptions = new Exceptions(options, this.headers);
     this.decisions = new DecisionSaver(store);
-    this.leases = new RequestLeases(store);
+    this.leases = new RequestLeases(store, events.shadowFailed);
   }
 
   /**
@@ -125,19 +125,34 @@ export class FreqLimitGuard implements CanActivate {
     call: GuardedCall,
   ): boolean | Promise<boolean> {
     if (resolved === undefined) return true;
+    if (!call.plan.hasLeases || !Array.isArray(resolved)) return this.charge(resolved, call);
+    try {
+      const checks = this.leases.prepare(resolved, call);
+      if (!isPromise(checks)) return this.charge(checks, call);
+      return Promise.resolve(checks).then(
+        (prepared) => this.charge(prepared, call),
+        (error: unknown) => this.fail(error, call),
+      );
+    } catch (error) {
+      return this.fail(error, call);
+    }
+  }
+
+  private charge(checks: PlannedCheck[] | MissingKey, call: GuardedCall): boolean | Promise<boolean> {
     const { context, adapter, plan } = call;
     try {
-      const hasLeases = plan.hasLeases && Array.isArray(resolved);
-      const checks = hasLeases ? this.leases.prepare(resolved, call) : resolved;
       this.debugLog?.checks(context, checks);
       if (!Array.isArray(checks)) return deny(this.exceptions.ofMissingKey(checks, context, adapter));
       if (checks.length === 0) return true;
       const results = this.store.consume(checks, plan.settles);
       if (!isPromise(results)) return this.finish(checks, results, call);
-      return Promise.resolve(results).then(
+      const answered = Promise.resolve(results);
+      const decided = answered.then(
         (known) => this.finish(checks, known, call),
         (error: unknown) => this.fail(error, call),
       );
+      if (plan.hasLeases) this.leases.noteTaking(checks, call, answered);
+      return decided;
     } catch (error) {
       return this.fail(error, call);
     }

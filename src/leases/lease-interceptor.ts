@@ -1,5 +1,5 @@
-import type { NestInterceptor } from '@nestjs/common';
-import type { Observable } from 'rxjs';
+import type { ExecutionContext, NestInterceptor } from '@nestjs/common';
+import { defer, type Observable } from 'rxjs';
 // before rxjs 7.2 its main entry has no operators
 import { finalize, map } from 'rxjs/operators';
 import { interceptorsOf } from '../nest/nest-metadata.js';
@@ -15,20 +15,30 @@ const BRAND = Symbol.for('nestjs-freq-limit:lease-interceptor');
 export const LEASE_INTERCEPTOR: NestInterceptor & { readonly [BRAND]: true } = {
   [BRAND]: true,
   intercept(context, next) {
-    const claimed = claimLeases(context);
-    if (claimed.length === 0) return next.handle();
-    return releasedAtEnd(next.handle(), () => {
-      for (const leases of claimed) leases.release();
+    const result = next.handle();
+    // not before: Nest subscribes later, or never if an outer interceptor has its answer
+    return defer(() => {
+      const claimed = claimLeases(context);
+      if (claimed.length === 0) return result;
+      return releasedAtEnd(result, context, () => {
+        for (const leases of claimed) leases.release();
+      });
     });
   },
 };
 
-/** The result of a subscription is an iterator, which ends later than the handler. */
-function releasedAtEnd(result: Observable<unknown>, release: () => void): Observable<unknown> {
+/** The result of a GraphQL subscription is an iterator, which ends later than the handler. */
+function releasedAtEnd(
+  result: Observable<unknown>,
+  context: ExecutionContext,
+  release: () => void,
+): Observable<unknown> {
+  // others iterate no result: one that is iterable, such as a stream, is a value like any other
+  const isGraphql = context.getType<string>() === 'graphql';
   let iterators = 0;
   return result.pipe(
     map((value) => {
-      if (!isAsyncIterable(value)) return value;
+      if (!isGraphql || !isAsyncIterable(value)) return value;
       iterators++;
       return withEnd(value, release);
     }),

@@ -24,6 +24,7 @@ export class LeaseKeeper {
   private readonly log = nestLog.limited(LOG_PERIOD_MS);
   private timer: NodeJS.Timeout | undefined;
   private isRenewing = false;
+  private isClosed = false;
 
   constructor(
     private readonly store: Store,
@@ -41,7 +42,7 @@ export class LeaseKeeper {
   }
 
   /**
-   * Holds the leases that checks have taken, until they are released.
+   * Holds the leases that checks have taken, until they are released. After `close` it releases them at once.
    * @param results what the store returned for these checks
    */
   hold(checks: readonly Check[], results: readonly CheckResult[], options: HoldOptions): Leases {
@@ -49,7 +50,10 @@ export class LeaseKeeper {
     const leases = new HeldLeases({ checks, results, lifeMs, ...options }, this.clock, (one, isClaimed) => {
       this.end(one, isClaimed);
     });
-    this.add(leases);
+    if (this.isClosed) {
+      leases.forget(true);
+      void this.release([leases]);
+    } else this.add(leases);
     return leases;
   }
 
@@ -60,6 +64,7 @@ export class LeaseKeeper {
 
   /** Releases all, in one call of the store. Call it when no more requests come, before the store is closed. */
   async close(): Promise<void> {
+    this.isClosed = true;
     const all = [...this.held];
     this.held.clear();
     this.stop();
@@ -80,6 +85,7 @@ export class LeaseKeeper {
   /** @param isClaimed whether they are used after all, although they were given up */
   private end(leases: HeldLeases, isClaimed: boolean): void {
     if (isClaimed) {
+      if (this.isClosed) return;
       this.add(leases);
       void this.renew([leases]);
       return;
@@ -93,8 +99,11 @@ export class LeaseKeeper {
     if (this.held.size === 0 || this.isRenewing) return;
     // a call that takes longer than a period is not sent again meanwhile
     this.isRenewing = true;
-    await this.renew([...this.held]);
-    this.isRenewing = false;
+    try {
+      await this.renew([...this.held]);
+    } finally {
+      this.isRenewing = false;
+    }
   }
 
   private async renew(all: readonly HeldLeases[]): Promise<void> {

@@ -12,7 +12,7 @@ export interface ChargedName {
 
 /**
  * Stops a handler that wants to settle a rule that it does not have.
- * @param rules all that are declared for it: one that is skipped or replaced is known too, and nothing is charged to it
+ * @param rules all that are declared for it, the closest to the handler last: one that is skipped or replaced is known too, and nothing is charged to it
  * @throws {FreqLimitError} `FREQ_LIMIT_INVALID_RULE`
  */
 export function rejectUnknownCharge(
@@ -20,7 +20,9 @@ export function rejectUnknownCharge(
   rules: readonly DeclaredRule[],
   nameOf: (rule: DeclaredRule) => string | undefined,
 ): void {
-  if (rules.some((one) => nameOf(one) === name && hasConcurrency(one.rule))) {
+  // the one closest to the handler replaces the others
+  const closest = rules.findLast((one) => nameOf(one) === name);
+  if (closest !== undefined && hasConcurrency(closest.rule)) {
     throw invalidRule(
       `${place}: the rule ${formatForLog(name)} has concurrency: its slot is released when the request ends, and there is nothing to settle`,
     );

@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { GrpcMethod, MessagePattern, Payload } from '@nestjs/microservices';
 import { SubscribeMessage, WebSocketGateway, WsException } from '@nestjs/websockets';
-import { interval, map, of, Subject } from 'rxjs';
+import { interval, map, merge, of, Subject, take } from 'rxjs';
 import { FreqLimit } from 'nestjs-freq-limit';
 import { LEASE_TIMES } from '../../src/core/leases.js';
 import { until } from '../support/cluster.js';
@@ -37,6 +37,10 @@ const suite = redisSuite();
 
 const DENIES: CanActivate = { canActivate: () => false };
 const CACHED: NestInterceptor = { intercept: () => of(reply('cached')) };
+/** It has its answer before it waits for the handler. */
+const RACES: NestInterceptor = {
+  intercept: (_, next) => merge(next.handle(), of(reply('raced'))).pipe(take(1)),
+};
 const slots = FreqLimit({ name: 'slots', concurrency: 1, key: 'all' });
 const busy = {
   status: 'error',
@@ -46,6 +50,7 @@ const busy = {
 };
 
 let ticks = new Subject<number>();
+let most = 1;
 
 @WebSocketGateway()
 class Chat {
@@ -82,6 +87,26 @@ class Chat {
   @FreqLimit({ name: 'slots', concurrency: 2, key: 'all', holdFor: 'connection' })
   join() {
     return reply('joined');
+  }
+  @SubscribeMessage('alone')
+  @FreqLimit({ name: 'slots', concurrency: () => most, key: 'all', holdFor: 'connection' })
+  alone() {
+    return reply('alone');
+  }
+  @SubscribeMessage('room')
+  @FreqLimit({ name: 'slots', concurrency: 1, key: '{body.room}', holdFor: 'connection' })
+  room() {
+    return reply('entered');
+  }
+}
+
+@WebSocketGateway()
+@UseInterceptors(RACES)
+class Racing {
+  @SubscribeMessage('raced')
+  @slots
+  raced() {
+    return reply('ok');
   }
 }
 
@@ -134,6 +159,48 @@ describe.each(LIBRARIES.flatMap((library) => KINDS.map((kind) => [library, kind]
       await client.request('denied');
       await untilTaken(app, inChat('denied'), 0);
       expect(await slotsTaken(app, inChat('denied'))).toBe(0);
+    });
+
+    it('is given up within seconds if an outer interceptor does not wait for the handler', async () => {
+      LEASE_TIMES.renewEveryMs = 200;
+      const { app, url } = await startGateways('express', library, [Racing], limitsIn(kind, suite));
+      const client = await connect(library, url);
+      expect(await client.request('raced')).toEqual(reply('raced'));
+      await untilTaken(app, { controller: Racing, handler: 'raced', rule: 'slots' }, 0);
+    });
+
+    it('of a connection is one for its first messages together, also if there is only one', async () => {
+      most = 1;
+      const { url } = await start();
+      const [first, second] = [await connect(library, url), await connect(library, url)];
+      for (let i = 0; i < 3; i++) first.send('alone');
+      for (let i = 0; i < 3; i++) expect(await first.next()).toEqual(reply('alone'));
+      for (let i = 0; i < 3; i++) second.send('alone');
+      for (let i = 0; i < 3; i++) expect(await second.next()).toEqual({ event: 'exception', data: busy });
+    });
+
+    it('of a connection lets its messages pass also when more are taken than the limit', async () => {
+      most = 2;
+      const { url } = await start();
+      const [first, second] = [await connect(library, url), await connect(library, url)];
+      expect(await first.request('alone')).toEqual(reply('alone'));
+      expect(await second.request('alone')).toEqual(reply('alone'));
+      most = 1;
+      expect(await first.request('alone')).toEqual(reply('alone'));
+      expect(await second.request('alone')).toEqual(reply('alone'));
+    });
+
+    it('of a connection is one of at most 100, whatever keys its messages have', async () => {
+      const { url } = await start();
+      const client = await connect(library, url);
+      for (let i = 0; i <= 100; i++) client.send('room', { room: `room ${i}` });
+      const replies = [];
+      for (let i = 0; i <= 100; i++) replies.push(await client.next());
+      expect(replies.filter(({ event }) => event === 'reply')).toHaveLength(100);
+      expect(replies.filter(({ event }) => event === 'exception')).toEqual([
+        { event: 'exception', data: busy },
+      ]);
+      expect(await client.request('room', { room: 'room 5' })).toEqual(reply('entered'));
     });
 
     it('of a connection is taken once, and until the client disconnects', async () => {

@@ -111,6 +111,20 @@ describe('the keeper of leases', () => {
     expect(store.renewals).toEqual([]);
   });
 
+  it('releases at once what it is given after it was closed, and renews nothing', async () => {
+    const reasons: string[] = [];
+    const given = hold('a', { isClaimed: false });
+    await until(() => store.releases.length === 1);
+    await keeper.close();
+    hold('b', { onLapsed: (reason) => reasons.push(reason) }).release();
+    given.claim();
+    expect(reasons).toEqual(['shutdown']);
+    const { length } = store.renewals;
+    await sleep(2 * TIMES.renewEveryMs);
+    expect(store.renewals).toHaveLength(length);
+    expect(store.releases).toEqual([['a'], ['b']]);
+  });
+
   it.each([undefined, false])(
     'releases again what a late renewal has taken again, answer %s',
     async (answer) => {

@@ -1,3 +1,4 @@
+import type { Attempt } from '../../../src/core/mistakes.js';
 import { planRule } from '../../../src/rules/plan-rule.js';
 import { defineRule } from '../../../src/rules/define-rule.js';
 import { NamedRuleSet } from '../../../src/rules/named-rules.js';
@@ -74,6 +75,28 @@ describe('a rule with concurrency', () => {
       ...{ name: 'concurrency', kindName: 'concurrency', limit: 5, cost: 1, countDenied: false },
       ...{ holdFor: 'request', block: undefined, shouldCount: undefined, isStatic: true },
     });
+  });
+
+  it.each([
+    [{ concurrency: 5 }, { window: '1m', limit: 5 }, undefined],
+    [{ window: '1m', limit: 5 }, { concurrency: 5 }, expect.stringContaining('the rule "a" has concurrency')],
+  ])('has nothing to settle, unless a closer rule replaces it', (outer, closer, problem) => {
+    const levels = [
+      { rules: [declared({ name: 'a', ...outer }, 'controller')], skip: undefined },
+      { rules: [declared({ name: 'a', ...closer })], skip: undefined },
+    ];
+    const traits = { showsVerdict: false, showsCharges: true, redirects: false };
+    const problems: string[] = [];
+    const attempt: Attempt = (step) => {
+      try {
+        return step();
+      } catch (error) {
+        problems.push((error as Error).message);
+        return undefined;
+      }
+    };
+    planOf(levels, OWNER, DEFAULTS, { ...traits, chargedNames: [{ name: 'a', place: 'here' }] }, attempt);
+    expect(problems).toEqual(problem === undefined ? [] : [problem]);
   });
 
   it('makes a check with a lease of its own for each request, whose key has no window', () => {
