@@ -36,8 +36,11 @@ export function booksOf(members: readonly Member[], counters: ReadonlyMap<string
     if (units === undefined)
       wrong.push(`${id} (${kind}) has ${counter?.units ?? 0}, charged ${estimate}, settled ${actual}`);
     if (isSettled) settled++;
-    else if (counter !== undefined) unsettled++;
-    if (!isSettled && units === actual) settledWithoutAnswer++;
+    // without a counter it is not known whether it was charged at all, or settled to 0
+    else if (counter !== undefined) {
+      unsettled++;
+      if (units === actual) settledWithoutAnswer++;
+    }
     sums.set(kind, (sums.get(kind) ?? 0) + (units ?? 0));
   }
   for (const [kind, sum] of sums) wrong.push(...wrongSum(kind, sum, counters));
