@@ -116,7 +116,7 @@ function draftHeaders(
     policies.push(partitionKey === undefined ? policy : withPartitionKey(policy, partitionKey));
     if (limits !== '') limits += ', ';
     limits += `${policy.name}${available}${integer(remaining)}`;
-    // without an open window there is no time, and with concurrency it is not known: the draft allows to leave it out
+    // without an open window there is nothing to wait for, and with concurrency the time is not known: the draft lets us omit it
     if (resetAfterMs > 0 && concurrency !== true) limits += `${window}${integer(seconds(resetAfterMs))}`;
     if (hasCost && cost !== 1) limits += `;c=${integer(cost)}`;
     if (partitionKey !== undefined) limits += `;pk=:${partitionKey}:`;

@@ -1,5 +1,6 @@
 import type { Check, CheckResult } from '../core/check.js';
 import { formatError } from '../core/errors.js';
+import { settlementFailure } from '../core/settlement-failure.js';
 import type { Store } from '../core/store.js';
 import { nestLogPerSecond } from '../nest/log.js';
 
@@ -85,9 +86,7 @@ export class RequestCharges {
       this.latest = latest;
       this.onSettled(latest);
     } catch (error) {
-      const failed = changes.every(({ cost }) => cost === 0)
-        ? 'Refund failed; the request stays counted'
-        : 'Settlement failed; the request stays charged as it was';
+      const failed = settlementFailure(changes);
       log.error('FREQ_LIMIT_REFUND_FAILED', failed, `${failed}: ${formatError(error)}`);
     }
   }

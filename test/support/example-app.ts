@@ -5,7 +5,7 @@ import { AuthModule } from '../../examples/http/users.js';
 import { type Platform, serve, type TestApp } from './app.js';
 import { type Kind, limitsIn } from './kinds.js';
 
-/** Starts an example whose users are in the header `authorization`. In memory, time stands still. */
+/** Starts an example whose users are in the header `authorization`. In memory, the clock does not move. */
 export function startWithUsers(
   platform: Platform,
   kind: Kind,

@@ -1,5 +1,6 @@
 import { type Check, type CheckResult, isPlain, needsSettling, passesAll } from '../../core/check.js';
 import type { LimitedLog } from '../../core/limited-log.js';
+import { settlementFailure } from '../../core/settlement-failure.js';
 import { groupChecks, inOriginalOrder } from '../../core/split-request.js';
 import { NO_TOKEN, type OnTokens } from './batch.js';
 import { Deadline } from './deadline.js';
@@ -179,10 +180,9 @@ export class Settlements {
 }
 
 function whatFailed(charges: readonly SettledCharge[]): string {
-  if (charges.every(isLease)) return 'Release failed; the slot is free within 15 seconds';
-  return charges.every(({ cost }) => cost === 0)
-    ? 'Refund failed; the request stays counted'
-    : 'Settlement failed; the request stays charged as it was';
+  return charges.every(isLease)
+    ? 'Release failed; the slot is free within 15 seconds'
+    : settlementFailure(charges);
 }
 
 function isLease({ check }: SettledCharge): boolean {

@@ -88,7 +88,7 @@ function mostOf(leases: readonly Pick<HeldLease, 'fromMs' | 'untilMs'>[]): numbe
       { atMs: fromMs, change: 1 },
       { atMs: untilMs, change: -1 },
     ]);
-  // one that ends is no longer there when another one begins
+  // one ends before another one begins
   steps.sort((a, b) => a.atMs - b.atMs || a.change - b.change);
   let [now, most] = [0, 0];
   for (const { change } of steps) {
